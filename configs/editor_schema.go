@@ -65,32 +65,38 @@ func (o *oneOrMore) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*[]string)(o))
 }
 
-// SchemaKinds are the kinds of files that have a schema.
-func SchemaKinds() []string { return []string{"role", "project", "plan", "worker"} }
+// kinds are the files that have a schema.
+var kinds = []struct {
+	name, title string
+	schema      func() *jsonschema.Schema
+}{
+	{"role", "Divisi role (front matter)", roleSchema},
+	{"project", "Divisi project file, .divisi/divisi.yaml", projectSchema},
+	{"plan", "Divisi plan", planSchema},
+	{"worker", "Divisi policy of a machine's owner, worker.yaml", policySchema},
+	{"policy", "Divisi policy of an organisation, /etc/divisi/policy.yaml", organisationSchema},
+}
+
+// SchemaKinds are the names of the kinds of files that have a schema.
+func SchemaKinds() (names []string) {
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return names
+}
 
 // Schema returns the JSON Schema of a kind of file, for editors: a role's front matter, a project file or a plan. It is the one
 // that the loader reads files by, with the freedoms that YAML has over JSON. nil for an unknown kind.
 func Schema(kind string) *jsonschema.Schema {
-	var schema *jsonschema.Schema
-	switch kind {
-	case "role":
-		schema = roleSchema().CloneSchemas()
-		schema.Title = "Divisi role (front matter)"
-	case "project":
-		schema = projectSchema().CloneSchemas()
-		schema.Title = "Divisi project file, .divisi/divisi.yaml"
-	case "plan":
-		schema = planSchema().CloneSchemas()
-		schema.Title = "Divisi plan"
-	case "worker":
-		schema = policySchema().CloneSchemas()
-		schema.Title = "Divisi policy of a machine's owner, worker.yaml"
-	default:
-		return nil
+	for _, k := range kinds {
+		if k.name == kind {
+			schema := k.schema().CloneSchemas()
+			spec.EachSchema(schema, loosen)
+			schema.Title, schema.Schema = k.title, "https://json-schema.org/draft/2020-12/schema"
+			return schema
+		}
 	}
-	spec.EachSchema(schema, loosen)
-	schema.Schema = "https://json-schema.org/draft/2020-12/schema"
-	return schema
+	return nil
 }
 
 // loosen lets a schema accept what the loader accepts: 1_000_000, which is no number to every reader of YAML, the arguments of a

@@ -85,6 +85,7 @@ func TestSchemasTakeEveryFileHere(t *testing.T) {
 	require.GreaterOrEqual(t, seen["role"], 6)
 	require.GreaterOrEqual(t, seen["project"], 5)
 	require.GreaterOrEqual(t, seen["plan"], 3)
+	require.Equal(t, 1, seen["policy"])
 }
 
 // examples yields the files that a page of the documentation shows.
@@ -101,6 +102,8 @@ func examples(t *testing.T, page string) func(yield func(kind, text string) bool
 			case i%2 == 0:
 			case isRole:
 				kind, value = "role", front
+			case strings.Contains(body, "\npreset:"):
+				kind = "policy"
 			case strings.Contains(body, "\ntasks:"):
 				kind = "plan"
 			case strings.HasPrefix(block, "yaml\nsetup:"), strings.HasPrefix(block, "yaml\n# .divisi/divisi.yaml"):

@@ -26,7 +26,9 @@ func (h *Half) foldToResume(ctx context.Context, o *ResumeOptions) (*run.State, 
 		err = resumable(st, o)
 	}
 	if err == nil {
-		err = needs.Continues(&st.Spec.Project, o.AllowUnverified || o.AllowUnread)
+		s := st.Spec
+		s.Plan = revised(st)
+		err = needs.Continues(&s, o.AllowUnverified || o.AllowUnread)
 	}
 	return st, err
 }

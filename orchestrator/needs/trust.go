@@ -8,16 +8,23 @@ import (
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/trust"
+	"divisi/orchestrator/run"
 	"divisi/orchestrator/settings"
 )
 
 // Settings are the project of a repository.
 type Settings = settings.Settings
 
-// Continues refuses to continue a run of a project that an organisation has forbidden since it began; unverified reports that it
-// is to land what no gate proves.
-func Continues(project *spec.Project, unverified bool) error {
-	return settings.Continues(project, unverified)
+// Continues refuses to continue a run whose project, or a role that it uses, an organisation has forbidden since it began;
+// unverified reports that it is to land what no gate proves.
+func Continues(s *run.Spec, unverified bool) error {
+	roles := map[string]spec.Role{}
+	for name, role := range s.Roles {
+		if usesRole(s, name) {
+			roles[name] = role
+		}
+	}
+	return settings.Continues(&s.Project, roles, unverified)
 }
 
 // Requests lists what the files of a repository request; see trust.Requests. Where the project takes all ignored paths of the

@@ -86,8 +86,8 @@ func Of(ctx context.Context, state store.Dir, dir string, named *configs.File) (
 // Check refuses a project that an organisation does not permit, and takes from the roles those that may not be used: a run that
 // names one is refused. Built-in ones stay, for the runs that do not need them.
 func (s *Settings) Check(set *configs.RoleSet) error {
-	if err := s.permitted(); err != nil {
-		return err
+	if lacks := fit.Forbidden(s.Organisation, &s.Project); len(lacks) > 0 {
+		return usage.Errorf("%s does not permit what the project asks for: %s", fit.OrganisationFile, strings.Join(lacks, ", "))
 	}
 	denied := fit.ForbiddenRoles(s.Organisation, &s.Project, set.Roles)
 	for _, name := range slices.Sorted(maps.Keys(denied)) {
@@ -100,21 +100,18 @@ func (s *Settings) Check(set *configs.RoleSet) error {
 	return nil
 }
 
-func (s *Settings) permitted() error {
-	if lacks := fit.Forbidden(s.Organisation, &s.Project); len(lacks) > 0 {
-		return usage.Errorf("%s does not permit what the project asks for: %s", fit.OrganisationFile, strings.Join(lacks, ", "))
-	}
-	return nil
-}
-
-// Continues refuses to continue a run of a project that an organisation has forbidden since it began.
-func Continues(project *spec.Project, unverified bool) error {
+// Continues refuses to continue a run of a project, or with roles, that an organisation has forbidden since it began.
+func Continues(project *spec.Project, roles map[string]spec.Role, unverified bool) error {
 	o, err := configs.ReadOrganisation(fit.OrganisationFile)
 	if o == nil || err != nil {
 		return err
 	}
-	s := Settings{Project: *project, Organisation: &o.Organisation}
-	return errors.Join(s.Unverified(unverified), s.permitted())
+	s, set := Settings{Project: *project, Organisation: &o.Organisation}, configs.RoleSet{Roles: roles}
+	err = errors.Join(s.Unverified(unverified), s.Check(&set))
+	for _, broken := range set.Broken {
+		err = errors.Join(err, broken.Err)
+	}
+	return err
 }
 
 // Unverified refuses the option to land what no gate proves, where an organisation forbids it.

@@ -94,11 +94,13 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 }
 
 // Digest names in receipts what commands run in: an environment, nil for none, the programs of a search path that they can depend
-// on, how they are confined, and what lies beside the tree's own files; empty for nothing.
-func (s *Store) Digest(e *Environment, search, level, beside string, commands ...[]string) (string, error) {
+// on, how they are confined, and what lies beside the tree's own files; empty for nothing. derived are the project's globs.
+func (s *Store) Digest(
+	e *Environment, derived []string, search, level, beside string, commands ...[]string,
+) (string, error) {
 	r := Recipe{System: runtime.GOOS, Arch: runtime.GOARCH, Level: level}
 	if e != nil {
-		r.Env = e.told()
+		r.Env = e.told(derived)
 	}
 	var err error
 	r.Programs, err = s.Programs(search, commands...)

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"divisi/contextscope/artifact"
+	"divisi/internal/spec"
 )
 
 // Read is what a setup read of its tree: on a commit that has the same it leaves the same.
@@ -18,6 +20,8 @@ type Read struct {
 	Files map[string]string `json:"files"`
 	// Outline is what it may have seen of all files without opening one.
 	Outline string `json:"outline"`
+	// Built reports that it has built sources and kept nothing of that: then the paths of all files do not count.
+	Built bool `json:"built,omitempty"`
 }
 
 // files are what stands for all of it in a recipe.
@@ -34,11 +38,31 @@ func (r *Read) same(t *Tree) bool {
 			return false
 		}
 	}
-	return r.Outline == t.Outline
+	if !r.Built {
+		return r.Outline == t.Outline
+	}
+	for name := range t.Blobs {
+		if _, known := r.Files[name]; !known && describes(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // Fits reports whether a tree has what the setup read; false where that is not known.
 func (e *Environment) Fits(t *Tree) bool { return e.Read != nil && e.Read.same(t) }
+
+// ReadAlone reports whether the setup read a file, and nothing else tells what becomes of it: no build compiles it, and no
+// derived files lie in its directory or above.
+func (e *Environment) ReadAlone(setup *spec.Setup, name string) bool {
+	if _, read := e.Read.Files[name]; !read || Builds(setup) && Source(name) {
+		return false
+	}
+	return !slices.ContainsFunc(e.Derived(nil), func(place string) bool {
+		dir := path.Dir(place)
+		return dir == "." || strings.HasPrefix(name, dir+"/")
+	})
+}
 
 // Outline is what a command sees of files without opening one, by a line for each.
 func Outline(lines []string) string {

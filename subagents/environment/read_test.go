@@ -105,29 +105,33 @@ func TestWhetherDerivedFilesAreMadeAgainIsKept(t *testing.T) {
 	s := newStore(t, caches)
 	e, _, err := s.Make(t.Context(), recipe("npm", "ci"), unasked, take(tree(t), left...))
 	require.NoError(t, err)
-	require.Nil(t, e.Remade())
-	require.False(t, e.Remade().Tried([]string{"dist"}))
+	dist := []string{"generated.txt"}
+	require.Nil(t, e.Remade(dist))
 	name := func(s *environment.Store, e *environment.Environment) string {
-		digest, err := s.Digest(e, "", "level", "")
+		digest, err := s.Digest(e, dist, "", "level", "")
 		require.NoError(t, err)
 		return digest
 	}
 	before := name(s, e)
-	require.NoError(t, e.KeepRemade(environment.Remade{Places: []string{"dist"}, Lack: "no"}))
+	require.NoError(t, e.KeepRemade(environment.Remade{Places: dist, Lack: "no"}))
 	require.Equal(t, before, name(s, e))
-	require.NoError(t, e.KeepRemade(environment.Remade{Places: []string{"dist"}}))
+	both := []string{"gen", "generated.txt"}
+	require.NoError(t, e.KeepRemade(environment.Remade{Places: both, Lack: "no gen"}))
+	require.NoError(t, e.KeepRemade(environment.Remade{Places: dist}))
 
 	other := newStore(t, caches)
 	e, err = other.Open(e.ID)
 	require.NoError(t, err)
-	require.True(t, e.Remade().Made([]string{"dist"}))
-	require.False(t, e.Remade().Made([]string{"dist", "gen"}))
+	require.True(t, e.Remade(dist).Made(), "what other places lack says nothing about these")
+	require.False(t, e.Remade(both).Made())
+	require.NotNil(t, e.Remade(both))
+	require.Nil(t, e.Remade([]string{"gen"}))
 	require.NotEqual(t, before, name(other, e))
 
 	require.NoError(t, os.WriteFile(filepath.Join(e.Dir, "remade.json"), []byte(`{"places`), 0o600))
 	e, err = newStore(t, caches).Open(e.ID)
 	require.NoError(t, err)
-	require.Nil(t, e.Remade(), "what is damaged is found out again")
+	require.Nil(t, e.Remade(dist), "what is damaged is found out again")
 }
 
 // An environment of a program that did not know what a setup reads is used as it was: by its own recipe, and for no other commit.
@@ -146,7 +150,7 @@ func TestAnOlderEnvironmentIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, made)
 	require.Equal(t, []string{"dist"}, e.Files)
-	require.Nil(t, e.Remade())
+	require.Nil(t, e.Remade([]string{"dist"}))
 	require.False(t, e.Fits(&environment.Tree{}))
 	_, err = newStore(t, caches).Same(whole("t2"), &environment.Tree{})
 	require.ErrorIs(t, err, environment.ErrNone)

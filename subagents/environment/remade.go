@@ -16,34 +16,46 @@ import (
 // remadeFile has what is known of an environment since it is complete.
 const remadeFile = "remade.json"
 
-// Remade is what came of another run of the setup over its environment, without network and without what it had derived.
+// Remade is what came of another run of the setup over its environment, without network and without some places that it had
+// derived.
 type Remade struct {
-	// Places are what it had derived, and Lack is why that did not make all of them again; "" where it did.
 	Places []string `json:"places"`
-	Lack   string   `json:"lack,omitempty"`
-}
-
-// Tried reports whether the other run was to make some places.
-func (r *Remade) Tried(places []string) bool {
-	return r != nil && !slices.ContainsFunc(places, func(name string) bool { return !slices.Contains(r.Places, name) })
+	// Lack is why that did not make all of them again; "" where it did.
+	Lack string `json:"lack,omitempty"`
 }
 
 // Made reports whether it made them.
-func (r *Remade) Made(places []string) bool { return r.Tried(places) && r.Lack == "" }
+func (r *Remade) Made() bool { return r != nil && r.Lack == "" }
 
-// Remade is nil where that was not tried.
-func (e *Environment) Remade() *Remade { return e.remade.Load() }
+// Remade is nil where that was not tried with just these places.
+func (e *Environment) Remade(places []string) *Remade {
+	all := e.remade.Load()
+	if all == nil {
+		return nil
+	}
+	for i := range *all {
+		if slices.Equal((*all)[i].Places, places) {
+			return &(*all)[i]
+		}
+	}
+	return nil
+}
 
 // KeepRemade keeps it for later runs.
 func (e *Environment) KeepRemade(r Remade) error {
-	data, err := json.Marshal(r)
+	all := []Remade{r}
+	if had := e.remade.Load(); had != nil {
+		same := func(o Remade) bool { return slices.Equal(o.Places, r.Places) }
+		all = append(all, slices.DeleteFunc(slices.Clone(*had), same)...)
+	}
+	data, err := json.Marshal(all)
 	if err == nil {
 		err = replaceFile(filepath.Join(e.Dir, remadeFile), data)
 	}
 	if err != nil {
 		return fmt.Errorf("keep what is known of environment %s: %w", e.ID, err)
 	}
-	e.remade.Store(&r)
+	e.remade.Store(&all)
 	return nil
 }
 
@@ -53,18 +65,18 @@ func (e *Environment) readRemade() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var r Remade
-	if err == nil && json.Unmarshal(data, &r) == nil {
-		e.remade.Store(&r)
+	var all []Remade
+	if err == nil && json.Unmarshal(data, &all) == nil {
+		e.remade.Store(&all)
 	}
 	return err
 }
 
 // told is the name of the environment in receipts: a machine that cannot make derived files again proves nothing for another.
-func (e *Environment) told() string {
-	r := e.Remade()
-	if r == nil || r.Lack != "" {
+func (e *Environment) told(globs []string) string {
+	places := e.Derived(globs)
+	if !e.Remade(places).Made() {
 		return e.Digest
 	}
-	return artifact.Digest([]byte(e.Digest + strings.Join(r.Places, "\x00")))
+	return artifact.Digest([]byte(e.Digest + strings.Join(places, "\x00")))
 }

@@ -18,56 +18,69 @@ import (
 // maxManifests is how many changed files a message names.
 const maxManifests = 3
 
-// dependencies makes the environment fit the tested tree where that has other manifests than the base commit, or other files of
-// which setup derives something: the setup runs again, over the environment and never with the network, because the tree tells
-// what it runs. Where it fails, the environment has not what the tree needs.
+// dependencies makes the environment fit the tested tree where that has other manifests than the base commit, or other files
+// that setup read: the setup runs again, over the environment and never with the network, because the tree tells what it runs.
+// Where it fails because of manifests, the environment has not what the tree needs; because of other files, what they do is not
+// proven.
 func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
 	if t.Assignment.Environment == "" {
 		return nil, nil
-	}
-	changed, err := t.changedManifests(ctx)
-	if err != nil {
-		return nil, err
 	}
 	derived, err := t.outdatedPlaces(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("compare what setup has read: %w", err)
 	}
-	if len(changed)+len(derived) == 0 {
-		return nil, nil
+	changed, read, err := t.changedInputs(ctx, len(derived) > 0)
+	if err != nil || len(changed)+len(read)+len(derived) == 0 {
+		return nil, err
 	}
 	release, err := t.Limiter.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	h, err := t.setUpAgain(ctx, changed, derived)
+	all := append(slices.Clip(changed), read...)
+	h, err := t.setUpAgain(ctx, all, derived)
 	if err == nil && h != nil && t.Assignment.Base {
 		err = errors.New(h.message) // nothing could be compared with it
 	}
 	if err != nil {
 		return nil, fmt.Errorf("set up again: %w", err)
 	}
+	if h != nil && len(changed)+len(derived) == 0 {
+		t.unproven, t.whyUnproven = read, "setup reads it, and does not run again without network: "+h.why
+		return nil, t.Places.Lay(ctx, t.Under)
+	}
 	if _, err := t.Restore(ctx); err != nil {
 		return nil, fmt.Errorf("restore the tree after setup: %w", err)
 	}
-	if h == nil && len(changed) > 0 {
-		t.noted = append(t.noted, "setup ran again without network, because dependencies changed: "+some(changed))
+	if h == nil && len(all) > 0 {
+		t.noted = append(t.noted, "setup ran again without network, because dependencies changed: "+some(all))
 	}
 	return h, nil
 }
 
-// changedManifests are the files in which the tested tree differs from the base commit and which decide what setup installs.
-func (t *Executor) changedManifests(ctx context.Context) ([]string, error) {
-	reads := environment.Reads(&t.Assignment.Project.Setup)
-	if t.Assignment.Base || reads == nil {
-		return nil, nil
+// changedInputs are the files in which the tested tree differs from the base commit and which decide what setup installs: those
+// that it is known by, and others that it read. These are left out where places are made again from them.
+func (t *Executor) changedInputs(ctx context.Context, again bool) (known, read []string, err error) {
+	setup, under := &t.Assignment.Project.Setup, t.Under
+	reads := environment.Reads(setup)
+	again = again || len(setup.Key) > 0 || under == nil || under.Read == nil
+	if t.Assignment.Base || reads == nil && again {
+		return nil, nil, nil
 	}
 	changed, err := t.Changed(ctx, t.Origin)
 	if err != nil {
-		return nil, fmt.Errorf("list the changes since the base commit: %w", err)
+		return nil, nil, fmt.Errorf("list the changes since the base commit: %w", err)
 	}
-	return slices.DeleteFunc(changed, func(name string) bool { return !reads(name) }), nil
+	for _, name := range changed {
+		if reads != nil && reads(name) {
+			known = append(known, name)
+		} else if !again && under.ReadAlone(setup, name) {
+			read = append(read, name)
+		}
+	}
+	return known, read, nil
 }
 
 func some(files []string) string { return strings.Join(text.Few(files, maxManifests), ", ") }
@@ -119,6 +132,8 @@ func (t *Executor) setUpAgain(ctx context.Context, changed, places []string) (*h
 		why = err.Error()
 	case err != nil:
 		return nil, err
+	case out.Success() && t.lacksMore(whole, out) != "":
+		why = "not installed: " + t.lacksMore(whole, out)
 	case out.Success() && reading != nil:
 		return t.findMadeOf(ctx, reading, where, places)
 	case out.Success():

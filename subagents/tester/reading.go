@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"divisi/internal/sandbox"
@@ -105,9 +106,13 @@ func (t *Executor) grade(
 	if err != nil {
 		return false, fmt.Errorf("grade the files of gate %s: %w", g.Name, err)
 	}
-	made := func(name string) bool { return t.madeOf[name] }
+	made := func(name string) bool { return t.madeOf[name] || slices.Contains(t.unproven, name) }
 	unread = slices.DeleteFunc(unread, func(u spec.Unread) bool { return made(u.Path) })
 	questions = slices.DeleteFunc(questions, made)
+	for _, name := range t.unproven {
+		unread = append(unread, spec.Unread{Path: name, Grade: spec.GradeUnknown, Source: true, Reason: t.whyUnproven})
+	}
+	slices.SortFunc(unread, func(a, b spec.Unread) int { return strings.Compare(a.Path, b.Path) })
 	bound(r, unread)
 	if len(questions) == 0 || !r.LetsThrough() {
 		return false, nil

@@ -19,7 +19,7 @@ import (
 // stale are the places of the environment that are made from tracked files and that no run of the setup makes again for a patch.
 func (t *Executor) stale(e *environment.Environment) []string {
 	derived := e.Derived(t.Assignment.Project.Derived)
-	if e.Remade().Made(derived) {
+	if e.Remade(derived).Made() {
 		return nil
 	}
 	return derived
@@ -32,8 +32,8 @@ func (t *Executor) tryRemaking(ctx context.Context, e *environment.Environment) 
 	if len(derived) == 0 || len(t.Assignment.Project.Regenerate) > 0 {
 		return nil
 	}
-	tried := e.Remade()
-	if !tried.Tried(derived) {
+	tried := e.Remade(derived)
+	if tried == nil {
 		lack, err := t.remake(ctx, e, derived)
 		if err != nil {
 			return fmt.Errorf("find out whether setup makes %s again: %w", some(derived), err)
@@ -100,7 +100,7 @@ func (t *Executor) outdatedPlaces(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	derived := t.Under.Derived(t.Assignment.Project.Derived)
-	if len(derived) == 0 || !t.Elsewhere && !t.Under.Remade().Made(derived) {
+	if len(derived) == 0 || !t.Elsewhere && !t.Under.Remade(derived).Made() {
 		return nil, nil // the run knows of it
 	}
 	tree := &environment.Tree{}

@@ -123,6 +123,7 @@ func (t *Executor) trySetup(ctx context.Context) (e *environment.Environment, ba
 	if err := t.Places.Lay(ctx, e); err != nil {
 		return nil, nil, err
 	}
+	t.Under = e
 	return e, nil, t.tryRemaking(ctx, e)
 }
 
@@ -265,6 +266,13 @@ func lacking(whole *transcript, out *sandbox.Output) (parts []string) {
 	return slices.Compact(parts)
 }
 
+// lacksMore is what a setup has not installed now, and had when the environment was made.
+func (t *Executor) lacksMore(whole *transcript, out *sandbox.Output) string {
+	return some(slices.DeleteFunc(lacking(whole, out), func(part string) bool {
+		return t.Under != nil && slices.Contains(t.Under.Lacks, part)
+	}))
+}
+
 // notInstalled is the note about an environment that lacks optional parts.
 func notInstalled(e *environment.Environment) string {
 	note := "setup could not install " + some(e.Lacks)
@@ -291,14 +299,14 @@ func (t *Executor) takeSetup(
 			len(gone), text.Tail(strings.Join(gone, ", "), maxChanged)))
 	}
 	changed := func(name string) bool { _, tracked := tree.Blobs[name]; return tracked }
+	built := environment.Builds(t.setup()) && environment.OnlyOutputs(ignored)
+	if built {
+		ignored = nil // what is kept of another commit's sources could hide what these lack
+	}
 	if read != nil && !slices.ContainsFunc(gone, changed) && !slices.ContainsFunc(gitFiles, func(name string) bool {
 		return slices.Contains(read, name)
 	}) {
-		files := map[string]string{}
-		for _, name := range read {
-			files[name] = tree.Blobs[name]
-		}
-		m.DidRead(&environment.Read{Files: files, Outline: tree.Outline})
+		m.DidRead(environment.ReadBy(tree, read, built))
 	}
 	if locks := environment.Unlocked(t.setup(), tree); len(locks) > 0 {
 		m.Unlocked()

@@ -138,7 +138,7 @@ func (at *attempt) digest() (string, error) {
 	level := fmt.Sprint(sandbox.Probe().Name(), at.assignment.Role.Network, at.assignment.Role.Loopback, w.cfg.Pool.World()) +
 		w.cfg.Caches.Inherits(w.cfg.Environ)
 	search, beside := w.cfg.Caches.Search(w.cfg.Environ), w.cfg.Checkout.Digest()
-	return w.cfg.Environments.Digest(at.under, search, level, beside, commands...)
+	return w.cfg.Environments.Digest(at.under, at.assignment.Project.Derived, search, level, beside, commands...)
 }
 
 // environment makes what commands see, in the cache of those who run them: what agents can write, gates never read. Home and

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"strings"
 
 	"divisi/internal/git"
 	"divisi/internal/sandbox"
@@ -34,6 +35,9 @@ func (at *attempt) outline(ctx context.Context) (string, error) {
 	entries, err := at.worker.cfg.Mirror.Files(ctx, at.commit)
 	lines := make([]string, 0, len(entries))
 	for _, e := range entries {
+		if strings.HasPrefix(e.Path, ".divisi/") { // what runs on it, not what it is
+			continue
+		}
 		line := e.Path + "\x00" + e.Mode
 		switch {
 		case e.Mode != git.ModeFile && e.Mode != git.ModeExec: // a link is read without being opened

@@ -13,9 +13,10 @@ import (
 
 func newConfigSchema(g *Globals) *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema [role|project|plan|worker]",
+		Use:   "schema [role|project|plan|worker|policy]",
 		Short: "Print the JSON Schema of a file that you write, for your editor",
-		Long: `Print the JSON Schema (draft 2020-12) of the project file (default), of a role's front matter, or of a plan.
+		Long: `Print the JSON Schema (draft 2020-12) of the project file (default), of a role's front matter, of a plan,
+of a machine owner's worker.yaml, or of an organisation's policy.yaml.
 An editor with it completes and checks fields as you type; errors of the whole are found by
 divisi config, divisi roles validate and divisi run --dry-run.` + cli.Codes(cli.CodeOK, cli.CodeUsage),
 		Example:   "  divisi config schema > ../project.schema.json\n  divisi config schema plan",
