@@ -58,8 +58,8 @@ func (v *planCheck) changeSets(p *Plan) {
 	}
 }
 
-// redGreen faults tasks whose tests could not be proven: those outside a change set, or in one without a task that makes the
-// change; and tasks of such a set that could change the tests of another one.
+// redGreen faults tasks whose tests could not be proven: those in a change set without a task that makes the change, and those
+// outside of one whose files no mutants can be tried with; and tasks of such a set that could change the tests of another one.
 func (v *planCheck) redGreen(p *Plan) {
 	proves := func(t Task) bool { return v.env.Roles[t.Role].Proves == ProvesRedGreen }
 	changes, tests := map[string]bool{}, map[string]bool{}
@@ -68,10 +68,10 @@ func (v *planCheck) redGreen(p *Plan) {
 	}
 	for i, t := range p.Tasks {
 		switch at := fmt.Sprintf("tasks[%d]", i); {
-		case proves(t) && t.Set() == "":
+		case proves(t) && t.Set() == "" && t.Shard == nil && !slices.ContainsFunc(t.Files, isGoTest):
 			v.addf(at+".role", "", "the tests of task %q have to fail without a change and pass with it: give it and the task "+
-				"that makes the change the same change_set", t.ID)
-		case proves(t) && !changes[t.Set()]:
+				"that makes the change the same change_set, or, for code that exists, name its _test.go files", t.ID)
+		case proves(t) && t.Set() != "" && !changes[t.Set()]:
 			v.addf(at+".change_set", "", "change set %q has nothing but tests: add the task that makes the change to it",
 				t.Set())
 		case t.Set() != "" && tests[t.Set()] && len(t.Files) == 0 && t.Shard == nil:
@@ -80,6 +80,9 @@ func (v *planCheck) redGreen(p *Plan) {
 		}
 	}
 }
+
+// isGoTest reports whether a file, or those of a pattern, are tests of Go, which can be proven by mutants.
+func isGoTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
 
 // setMark begins the id of a node that stands for a change set. No task's id has a space.
 const setMark = "change set "

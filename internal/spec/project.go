@@ -119,6 +119,9 @@ type CI struct {
 // RegenerateGate is the name of the gate that Project.Regenerate is.
 const RegenerateGate = "regenerate"
 
+// MutantsGate is the name of the gate that proves tests of code that exists: see package mutant.
+const MutantsGate = "mutants"
+
 // AllGates returns the gates with the one that makes derived files again, which comes first: its failure is the patch's, and what
 // it leaves in ignored paths the others see.
 func (p *Project) AllGates() []Gate {
@@ -135,6 +138,9 @@ func (p *Project) derivedProblems(v *problems) {
 		if g.Name == RegenerateGate && len(p.Regenerate) > 0 && !slices.Equal(g.Command, p.Regenerate) {
 			v.addf(fmt.Sprintf("gates[%d].name", i), "",
 				"%s is the name of the gate that the field regenerate is", RegenerateGate)
+		}
+		if g.Name == MutantsGate {
+			v.addf(fmt.Sprintf("gates[%d].name", i), "", "%s is the name of the gate that proves new tests", MutantsGate)
 		}
 	}
 	for i, glob := range p.Derived {

@@ -69,6 +69,8 @@ type Receipt struct {
 	Names          []string `json:"names,omitempty"`
 	Missing        string   `json:"missing,omitempty"`
 	MissingSkipped string   `json:"missing_skipped,omitempty"`
+	// Kills are, of the gate MutantsGate, the first changes of the code that the tests find and that no other test finds.
+	Kills []string `json:"kills,omitempty"`
 	// Appeared are the failures of a gate of a batch that mends which did not run before: no fault of the batch. Sorted.
 	Appeared []string `json:"appeared,omitempty"`
 	// Verdict is pass, better (red, and mended in part), baseline (red, but no redder than the baseline), fail or unattributable.

@@ -107,14 +107,15 @@ func mergedSet(in facts, onto string, set *run.ChangeSet, chain Chain) (actions 
 }
 
 // ProveRed proposes to run the gates on the tests of a change set alone, on the integration head, before the set is merged: they
-// must fail there. That they pass with the change is proven with the set.
+// must fail there. That they pass with the change is proven with the set. Tests of code that exists, without a set, must fail with
+// mutants of it.
 func ProveRed(s *run.State) []run.Action {
 	in := factsOf(s)
 	if !in.isBaselined {
 		return nil
 	}
 	for t := range in.tasks.In(run.TaskAccepted) {
-		if set := in.tasks.Set(t); awaitsRed(in, t) && set != nil && set.Lost == nil {
+		if set := in.tasks.Set(t); awaitsRed(in, t) && (set == nil || set.Lost == nil) {
 			if actions := proveRed(in, t, set); len(actions) > 0 {
 				return actions
 			}
@@ -130,18 +131,23 @@ func proveRed(in facts, t *run.Task, set *run.ChangeSet) []run.Action {
 			return ranRed(in, t, red)
 		}
 	}
-	others := map[string]bool{}
-	for _, m := range set.Members {
-		others[m.Task.ID] = m != t
+	var m Merge
+	if set == nil {
+		m = mergeOf(in, in.head, []*run.Task{t})
+	} else {
+		others := map[string]bool{}
+		for _, m := range set.Members {
+			others[m.Task.ID] = m != t
+		}
+		m = mergeOfSet(in, in.head, set, others)
 	}
-	m := mergeOfSet(in, in.head, set, others)
 	if len(m.Candidates) == 0 {
 		return unproven(in, t, "the task wrote no test", "")
 	}
 	m.Then = func(c Chain) []run.Action {
 		if len(c.Conflicts) > 0 {
 			return sendBack(in, t,
-				conflict("without the rest of its change set it conflicts with landed changes", c.Conflicts[0]))
+				conflict("it conflicts, without the rest of its change set, with landed changes", c.Conflicts[0]))
 		}
 		red.Tree, red.Since = c.Tree, in.head
 		return runRed(in, t, red, c.Head)

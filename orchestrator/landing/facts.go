@@ -71,8 +71,7 @@ func gatesOf(in facts, tasks []*run.Task) []string {
 	return slices.Compact(names)
 }
 
-// awaitsRed reports whether the tests of a task's newest attempt have yet to fail without the change.
+// awaitsRed reports whether the tests of a task's newest attempt have yet to fail without the change, or with a mutant.
 func awaitsRed(in facts, t *run.Task) bool {
-	proves := in.spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && t.Task.ChangeSet != ""
-	return proves && !t.ProvedRed()
+	return in.spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && !t.ProvedRed()
 }

@@ -56,7 +56,7 @@ func Settle(s *run.State) []run.Action {
 
 // runRed proposes to run the gates on a task's tests alone, unless they did.
 func runRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
-	first, gates := in.proofs.Reference(), in.spec.GatesOf(t.Task)
+	first, gates := in.proofs.Reference(), redGates(in, t)
 	passed := in.proofs.PassedIn(first, red.Tree, gates, red.Since) != nil
 	if (passed || len(in.proofs.FailedIn(first, red.Tree, gates, red.Since)) > 0) && !slices.Contains(red.In, first) {
 		return decideRed(in, t, red, first)
@@ -64,10 +64,18 @@ func runRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
 	return testRed(in, t, red, head)
 }
 
+// redGates are the gates that must be red with the tests of a task alone; without a change set the one that tries mutants.
+func redGates(in facts, t *run.Task) []string {
+	if t.Task.ChangeSet == "" {
+		return []string{spec.MutantsGate}
+	}
+	return in.spec.GatesOf(t.Task)
+}
+
 func testRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
 	d := &run.Dispatch{
 		Task: t.Task.ID + run.RedSuffix, Attempt: in.works.Next(t.Task.ID + run.RedSuffix), Role: spec.RoleTester, Head: head,
-		Gates: in.spec.GatesOf(t.Task), Since: red.Since, InFirst: true,
+		Gates: redGates(in, t), Since: red.Since, InFirst: true,
 	}
 	red.Run = d.Attempt
 	data := run.TaskData{State: run.TaskAccepted, Red: &red, Dispatch: d}

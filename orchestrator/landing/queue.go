@@ -111,7 +111,7 @@ func next(in facts) (batch []*run.Task, why string) {
 		set := in.tasks.Set(t)
 		unproven := func(t *run.Task) bool { return awaitsRed(in, t) }
 		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, unproven))
-		return incomplete || in.templates.Held[t] != nil
+		return incomplete || set == nil && awaitsRed(in, t) || in.templates.Held[t] != nil
 	})
 	search := slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return isPart(in, b.Tasks) })
 	// What the part under test tells decides what becomes of those that were left out of it.

@@ -375,8 +375,11 @@ func failsIn(f spec.Fault, signatures []string) spec.Fault {
 	return f
 }
 
-// decideRed accepts tests that fail, in one environment, in what the task wrote.
+// decideRed accepts tests that fail, in one environment, in what the task wrote, or with mutants of what exists.
 func decideRed(in facts, t *run.Task, red run.Red, environment string) []run.Action {
+	if t.Task.ChangeSet == "" {
+		return decideMutants(in, t, red, environment)
+	}
 	own, others := blame.InTests(in.proofs, t, in.proofs.FailedIn(environment, red.Tree, in.spec.GatesOf(t.Task), red.Since))
 	switch {
 	case len(own) > 0:
@@ -388,6 +391,20 @@ func decideRed(in facts, t *run.Task, red run.Red, environment string) []run.Act
 	default:
 		return unproven(in, t, "the new tests pass without the change: they prove nothing", "")
 	}
+}
+
+// decideMutants accepts tests that find changes of the code which no other test finds.
+func decideMutants(in facts, t *run.Task, red run.Red, environment string) []run.Action {
+	gates := redGates(in, t)
+	if passed := in.proofs.PassedIn(environment, red.Tree, gates, red.Since); passed != nil {
+		red.Failed, red.In = append(red.Failed, passed[0].Kills...), append(slices.Clone(red.In), environment)
+		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskAccepted, Red: &red})}
+	}
+	var why, detail []string
+	for _, f := range in.proofs.FailedIn(environment, red.Tree, gates, red.Since) {
+		why, detail = append(why, f.Receipt.Signatures...), append(detail, f.Receipt.Tail)
+	}
+	return unproven(in, t, text.Some(why, blame.MaxNamed), strings.Join(detail, "\n"))
 }
 
 func unproven(in facts, t *run.Task, message, detail string) []run.Action {

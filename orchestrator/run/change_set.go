@@ -64,7 +64,7 @@ func (c *ChangeSet) Revives() bool {
 	})
 }
 
-// ProvedRed reports whether the tests of the newest attempt have failed without the change.
+// ProvedRed reports whether the tests of the newest attempt have failed without the change, or with mutants of the code.
 func (t *Task) ProvedRed() bool {
 	return t.Red != nil && t.Red.Of == t.Attempt && len(t.Red.Failed) > 0
 }

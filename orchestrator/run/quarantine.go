@@ -92,7 +92,7 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 		}
 	}
 	for t := range s.Tasks.Open() {
-		if t.Red != nil && len(t.Red.Failed) > 0 && len(s.Proofs.Failures[t.Red.Tree]) == 0 {
+		if t.Red != nil && len(t.Red.Failed) > 0 && len(s.Proofs.Failures[t.Red.Tree]) == 0 && !s.Proofs.kills(t.Red) {
 			t.Red = nil
 		}
 	}
@@ -141,6 +141,9 @@ func (s *Branch) distrust(l *Landing, q *Quarantine) {
 		l.Second = &Second{}
 	}
 }
+
+// kills reports whether tests have found mutants, and that still counts.
+func (p *Proofs) kills(r *Red) bool { return len(p.good(r.Tree, spec.MutantsGate, r.Since)) > 0 }
 
 // quarantine forgets what a worker has signed, and what was compared with what it found on the base commit. all reports that this
 // is everything: the gates run on the base commit again.

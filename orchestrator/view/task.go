@@ -74,6 +74,8 @@ type Task struct {
 	Broken     []spec.ConstraintEcho `json:"broken,omitempty"`
 	// Red are the failures of its tests without the change, which prove them.
 	Red []string `json:"red,omitempty"`
+	// Kills are changes of the code that its tests find and no other test does, which prove them without a change set.
+	Kills []string `json:"kills,omitempty"`
 	// Verdict is that of its newest judge, with the reason.
 	Verdict string `json:"verdict,omitempty"`
 	// Executor made its newest attempt, where its role has a chain; LimitHit is the limit that was reached before its result.
@@ -167,8 +169,10 @@ func taskReport(s *run.State, v *run.Task) Task {
 	t.grade(s, v)
 	t.tellHandoff(v.Result, "")
 	t.tellHandoff(v.VerifyR, "its judge: ")
-	if v.Red != nil {
+	if v.Red != nil && v.Task.ChangeSet != "" {
 		t.Red = v.Red.Failed
+	} else if v.Red != nil {
+		t.Kills = v.Red.Failed
 	}
 	if r := v.VerifyR; r != nil {
 		t.Verdict = verdictOf(r) + ": " + cmp.Or(r.Handoff.Summary, run.FaultOf(r).Message)

@@ -1,7 +1,6 @@
 package mutant
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,24 +9,35 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"divisi/internal/lazyregexp"
+	"divisi/internal/text"
 )
 
-// GoPackage is the test program of a Go package with mutants, compiled once.
+// Place is where the commands of an experiment run: the directory of the package and an empty one for files, on this machine and as
+// the commands see them.
+type Place struct{ Dir, Temp, SeenDir, SeenTemp string }
+
+// Runner runs a command in the directory of the package, with more variables, for a limited time. ok reports whether it ended well;
+// an error is none of the command's.
+type Runner func(ctx context.Context, env, args []string, limit time.Duration) (output []byte, ok bool, err error)
+
+// GoPackage is the test program of a Go package with mutants, compiled once. It is used by one goroutine.
 type GoPackage struct {
 	// Mutants are those that compile.
 	Mutants []Mutant
-	dir     string
-	program string
-	seen    string
+	place   Place
+	run     Runner
 }
+
+// ErrRefused is the class of errors about the code and its tests, and not about the machine.
+var ErrRefused = errors.New("refused")
 
 // maxCompiles bounds how often a package is compiled: each time without the mutants that the compiler refused.
 const maxCompiles = 4
@@ -35,14 +45,13 @@ const maxCompiles = 4
 // maxSource bounds, in bytes, a source file with mutants.
 const maxSource = 4 << 20
 
-// Compile compiles the tests of the package in a directory of a module with the mutants that are wanted. Its files are written below
-// temp, which must be empty.
-func Compile(ctx context.Context, dir, temp string, wanted func(Mutant) bool) (*GoPackage, error) {
-	files, err := sources(ctx, dir)
+// Compile compiles the tests of a package with the mutants that are wanted.
+func Compile(ctx context.Context, place Place, run Runner, wanted func(Mutant) bool) (*GoPackage, error) {
+	p := &GoPackage{place: place, run: run}
+	files, err := p.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &GoPackage{dir: dir, program: filepath.Join(temp, "tests"), seen: filepath.Join(temp, "seen")}
 	refused := map[Mutant]bool{}
 	for range maxCompiles {
 		mutated, mutants, err := Go(files, 1, func(m Mutant) bool { return !refused[m] && wanted(m) })
@@ -50,74 +59,87 @@ func Compile(ctx context.Context, dir, temp string, wanted func(Mutant) bool) (*
 			return nil, err
 		}
 		p.Mutants = mutants
-		said, err := p.compile(ctx, temp, mutated)
-		if err == nil {
-			return p, nil
+		said, ok, err := p.compile(ctx, mutated)
+		if ok || err != nil {
+			return p, err
 		}
 		before := len(refused)
-		for _, m := range blamed(mutants, dir, temp, said) {
+		for _, m := range blamed(mutants, said) {
 			m.Number, m.from, m.to = 0, 0, 0
 			refused[m] = true
 		}
 		if len(refused) == before {
-			return nil, fmt.Errorf("compile the tests of %s with mutants: %w: %s", dir, err, firstLine(said))
+			return nil, fmt.Errorf("compile tests with mutants: %w: %s", ErrRefused, firstLine(said))
 		}
 	}
-	return nil, fmt.Errorf("compile the tests of %s with mutants: the compiler refuses them %d times", dir, maxCompiles)
+	return nil, fmt.Errorf("compile tests with mutants: %w: %d times", ErrRefused, maxCompiles)
 }
 
-// sources are the Go files of a package that are compiled here, by their paths.
-func sources(ctx context.Context, dir string) (map[string][]byte, error) {
-	out, err := run(ctx, dir, nil, "go", "list", "-e", "-json=GoFiles", ".")
+// sources are the Go files of the package that are compiled here, by their names.
+func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
+	out, ok, err := p.run(ctx, nil, []string{"go", "list", "-e", "-json=GoFiles", "."}, firstLimit)
 	if err != nil {
-		return nil, fmt.Errorf("list the files of %s: %w: %s", dir, err, firstLine(out))
+		return nil, err
 	}
 	var listed struct{ GoFiles []string }
-	if err := json.Unmarshal(out, &listed); err != nil {
-		return nil, fmt.Errorf("list the files of %s: %w", dir, err)
+	if !ok || json.Unmarshal(out, &listed) != nil {
+		return nil, fmt.Errorf("list the files of the package: %w: %s", ErrRefused, firstLine(out))
 	}
+	dir, err := os.OpenRoot(p.place.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the package: %w", err)
+	}
+	defer dir.Close() // it is read only
 	files := map[string][]byte{}
 	for _, name := range listed.GoFiles {
-		file := filepath.Join(dir, filepath.Base(name))
-		info, err := os.Lstat(file)
+		info, err := dir.Lstat(name)
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
-			continue // a link stays as it is
+			continue // what is generated elsewhere, or a link, stays as it is
 		}
-		if files[file], err = os.ReadFile(file); err != nil {
-			return nil, fmt.Errorf("read %s for mutants: %w", file, err)
+		if files[name], err = dir.ReadFile(name); err != nil {
+			return nil, fmt.Errorf("read %s for mutants: %w", name, err)
 		}
 	}
 	return files, nil
 }
 
-func (p *GoPackage) compile(ctx context.Context, temp string, mutated map[string][]byte) ([]byte, error) {
+func (p *GoPackage) compile(ctx context.Context, mutated map[string][]byte) (said []byte, ok bool, err error) {
 	replace := map[string]string{}
-	for file, data := range mutated {
-		replace[file] = filepath.Join(temp, "mutated-"+filepath.Base(file))
-		if err := os.WriteFile(replace[file], data, 0o600); err != nil {
-			return nil, fmt.Errorf("write mutants: %w", err)
+	for name, data := range mutated {
+		other := prefix + name
+		if err := os.WriteFile(filepath.Join(p.place.Temp, other), data, 0o600); err != nil {
+			return nil, false, fmt.Errorf("write mutants: %w", err)
 		}
+		replace[filepath.Join(p.place.SeenDir, name)] = filepath.Join(p.place.SeenTemp, other)
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	overlay := filepath.Join(temp, "overlay.json")
-	if err := os.WriteFile(overlay, data, 0o600); err != nil {
-		return nil, fmt.Errorf("write mutants: %w", err)
+	if err := os.WriteFile(filepath.Join(p.place.Temp, "overlay.json"), data, 0o600); err != nil {
+		return nil, false, fmt.Errorf("write mutants: %w", err)
 	}
-	return run(ctx, p.dir, nil, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", p.program, ".")
+	return p.run(ctx, nil, []string{
+		"go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(p.place.SeenTemp, "overlay.json"),
+		"-o", p.program(), ".",
+	}, firstLimit)
 }
 
-var complaint = regexp.MustCompile(`(?m)^(\S+\.go):(\d+):\d+: `)
+// program is the test program as commands see it.
+func (p *GoPackage) program() string { return filepath.Join(p.place.SeenTemp, "tests") }
+
+// prefix begins the name of a file with mutants.
+const prefix = "mutated-"
+
+var complaint = lazyregexp.New(`(?m)^(\S+\.go):(\d+):\d+: `)
 
 // blamed are the mutants on lines that the compiler complains of.
-func blamed(mutants []Mutant, dir, temp string, said []byte) (list []Mutant) {
-	for _, c := range complaint.FindAllSubmatch(said, -1) {
-		name, line := strings.TrimPrefix(path.Base(string(c[1])), "mutated-"), 0
-		line, _ = strconv.Atoi(string(c[2])) // of digits; what is too large is no line
+func blamed(mutants []Mutant, said []byte) (list []Mutant) {
+	for _, c := range complaint.FindAllStringSubmatch(string(said), -1) {
+		name := strings.TrimPrefix(path.Base(c[1]), prefix)
+		line, err := strconv.Atoi(c[2])
 		for _, m := range mutants {
-			if m.At(filepath.Join(dir, name), line) {
+			if err == nil && m.At(name, line) {
 				list = append(list, m)
 			}
 		}
@@ -125,16 +147,26 @@ func blamed(mutants []Mutant, dir, temp string, said []byte) (list []Mutant) {
 	return list
 }
 
-// Reached are the numbers of the mutants that tests reach, which pass without one.
-func (p *GoPackage) Reached(ctx context.Context, tests []string, limit time.Duration) (numbers []int, err error) {
-	if out, err := p.test(ctx, 0, tests, limit); err != nil {
-		return nil, fmt.Errorf("run %s without a mutant: %w: %s", strings.Join(tests, ", "), err, lastLine(out))
+// reached are the numbers of the mutants that tests reach, which pass without one.
+func (p *GoPackage) reached(ctx context.Context, tests []string) (numbers []int, err error) {
+	seen := "seen"
+	if err := os.RemoveAll(filepath.Join(p.place.Temp, seen)); err != nil {
+		return nil, fmt.Errorf("remove which mutants were reached: %w", err)
 	}
-	data, err := os.ReadFile(p.seen)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
+	out, ok, err := p.test(ctx, SeenVar+"="+filepath.Join(p.place.SeenTemp, seen), tests, firstLimit)
 	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("run %s without a mutant: %w: %s", text.Some(tests, maxNamed), ErrRefused, lastLine(out))
+	}
+	dir, err := os.OpenRoot(p.place.Temp)
+	if err != nil {
+		return nil, fmt.Errorf("read which mutants are reached: %w", err)
+	}
+	defer dir.Close() // it is read only
+	data, err := dir.ReadFile(seen)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read which mutants are reached: %w", err)
 	}
 	for _, f := range strings.Fields(string(data)) {
@@ -146,48 +178,21 @@ func (p *GoPackage) Reached(ctx context.Context, tests []string, limit time.Dura
 	return slices.Compact(numbers), nil
 }
 
-// Kills reports whether tests fail, hang or do not end well with a mutant.
-func (p *GoPackage) Kills(ctx context.Context, number int, tests []string, limit time.Duration) (bool, error) {
-	_, err := p.test(ctx, number, tests, limit)
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
-	}
-	return err != nil, nil
+// kills reports whether tests fail, hang or do not end well with a mutant.
+func (p *GoPackage) kills(ctx context.Context, number int, tests []string, limit time.Duration) (bool, error) {
+	_, ok, err := p.test(ctx, fmt.Sprintf("%s=%d", Var, number), tests, limit)
+	return !ok, err
 }
 
-// test runs tests of the package, all of them where none is named, with a mutant; 0 is none, and tells which are reached.
-func (p *GoPackage) test(ctx context.Context, number int, tests []string, limit time.Duration) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	env := []string{fmt.Sprintf("%s=%d", Var, number)}
-	if number == 0 {
-		if err := os.RemoveAll(p.seen); err != nil {
-			return nil, err
-		}
-		env = []string{SeenVar + "=" + p.seen}
-	}
-	return run(ctx, p.dir, env, p.program, "-test.run=^("+strings.Join(tests, "|")+")$", "-test.failfast", "-test.count=1")
+// test runs tests of the package with a variable.
+func (p *GoPackage) test(ctx context.Context, variable string, tests []string, limit time.Duration) ([]byte, bool, error) {
+	return p.run(ctx, []string{variable}, []string{
+		p.program(), "-test.run=^(" + strings.Join(tests, "|") + ")$", "-test.failfast", "-test.count=1",
+	}, limit)
 }
 
-// maxSaid bounds, in bytes, what is kept of the output of a command.
-const maxSaid = 1 << 20
-
-func run(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(os.Environ(), env...), time.Second
-	out := &beginning{}
-	cmd.Stdout, cmd.Stderr = out, out
-	err := cmd.Run()
-	return out.kept.Bytes(), err
-}
-
-// beginning keeps the beginning of what is written.
-type beginning struct{ kept bytes.Buffer }
-
-func (b *beginning) Write(p []byte) (int, error) {
-	b.kept.Write(p[:min(len(p), maxSaid-b.kept.Len())])
-	return len(p), nil
-}
+// maxNamed is how many tests a message names.
+const maxNamed = 3
 
 // GoTests are the tests of a Go file whose text differs from that in another version of it; all where that has none of the name.
 func GoTests(file string, now, before []byte) ([]string, error) {

@@ -1,7 +1,9 @@
 package mutant
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -41,6 +43,26 @@ func TestName(t *testing.T) {
 }
 `
 
+// runner runs commands here.
+func runner(dir string) Runner {
+	return func(ctx context.Context, env, args []string, limit time.Duration) ([]byte, bool, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+		out, err := cmd.CombinedOutput()
+		return out, err == nil, nil
+	}
+}
+
+func compile(t *testing.T, dir string, wanted func(Mutant) bool) *GoPackage {
+	t.Helper()
+	temp := t.TempDir()
+	p, err := Compile(t.Context(), Place{Dir: dir, Temp: temp, SeenDir: dir, SeenTemp: temp}, runner(dir), wanted)
+	require.NoError(t, err)
+	return p
+}
+
 // proofOf is what tests of a file prove beside others of their package.
 func proofOf(t *testing.T, tests string) (Proof, error) {
 	t.Helper()
@@ -51,8 +73,7 @@ func proofOf(t *testing.T, tests string) (Proof, error) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
 	}
-	p, err := Compile(t.Context(), dir, t.TempDir(), all)
-	require.NoError(t, err)
+	p := compile(t, dir, all)
 	require.NotEmpty(t, p.Mutants)
 	names, err := GoTests("new_test.go", []byte(text), nil)
 	require.NoError(t, err)
@@ -118,10 +139,9 @@ func TestAMutantThatHangsIsKilled(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
 	}
-	p, err := Compile(t.Context(), dir, t.TempDir(), func(m Mutant) bool { return m.Old == "n -= 1" })
-	require.NoError(t, err)
+	p := compile(t, dir, func(m Mutant) bool { return m.Old == "n -= 1" })
 	require.Len(t, p.Mutants, 1)
-	killed, err := p.Kills(t.Context(), 1, []string{"TestCount"}, time.Second)
+	killed, err := p.kills(t.Context(), 1, []string{"TestCount"}, time.Second)
 	require.NoError(t, err)
 	require.True(t, killed)
 }

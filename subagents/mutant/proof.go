@@ -3,10 +3,12 @@ package mutant
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"path"
 	"slices"
-	"strings"
 	"time"
+
+	"divisi/internal/lazyregexp"
+	"divisi/internal/text"
 )
 
 // Proof is what tests tell of the code that they reach. Kills are mutants that live where the other tests of the package run
@@ -33,7 +35,7 @@ func (p *GoPackage) Prove(ctx context.Context, tests []string) (proof Proof, err
 		return proof, err
 	}
 	begin := time.Now()
-	reached, err := p.Reached(ctx, tests, firstLimit)
+	reached, err := p.reached(ctx, tests)
 	if err != nil {
 		return proof, err
 	}
@@ -41,7 +43,7 @@ func (p *GoPackage) Prove(ctx context.Context, tests []string) (proof Proof, err
 	otherLimit := slack
 	if len(others) > 0 {
 		begin = time.Now()
-		if _, err := p.Reached(ctx, others, firstLimit); err != nil {
+		if _, err := p.reached(ctx, others); err != nil {
 			return proof, err
 		}
 		otherLimit += patience * time.Since(begin)
@@ -49,10 +51,10 @@ func (p *GoPackage) Prove(ctx context.Context, tests []string) (proof Proof, err
 	proof.Reached = len(reached)
 	for _, number := range spread(reached, maxTried) {
 		m := p.Mutants[number-1]
-		killed, err := p.Kills(ctx, number, tests, limit)
+		killed, err := p.kills(ctx, number, tests, limit)
 		known := false
 		if err == nil && len(others) > 0 {
-			known, err = p.Kills(ctx, number, others, otherLimit)
+			known, err = p.kills(ctx, number, others, otherLimit)
 		}
 		switch {
 		case err != nil:
@@ -68,13 +70,16 @@ func (p *GoPackage) Prove(ctx context.Context, tests []string) (proof Proof, err
 	return proof, nil
 }
 
-var testName = regexp.MustCompile(`(?m)^Test\S*$`)
+var testName = lazyregexp.New(`(?m)^Test\S*$`)
 
 // others are the tests of the package but for the given.
 func (p *GoPackage) others(ctx context.Context, tests []string) (names []string, err error) {
-	out, err := run(ctx, p.dir, nil, p.program, "-test.list=^Test")
+	out, ok, err := p.run(ctx, nil, []string{p.program(), "-test.list=^Test"}, firstLimit)
 	if err != nil {
-		return nil, fmt.Errorf("list the tests of %s: %w: %s", p.dir, err, lastLine(out))
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("list the tests of the package: %w: %s", ErrRefused, lastLine(out))
 	}
 	return slices.DeleteFunc(testName.FindAllString(string(out), -1), func(name string) bool {
 		return slices.Contains(tests, name)
@@ -103,20 +108,11 @@ func (p Proof) Refusal() string {
 	}
 }
 
-// Survivors names mutants that all tests let live, a line each: the brief of the next attempt.
-func (p Proof) Survivors(most int) string {
-	var b strings.Builder
-	for _, m := range p.Lives[:min(len(p.Lives), most)] {
-		fmt.Fprintf(&b, "%s\n", m)
-	}
-	return b.String()
-}
-
-// String is a mutant for people and models.
-func (m Mutant) String() string {
-	place := fmt.Sprintf("%s:%d in %s: ", m.File, m.Line, m.Func)
+// In is a mutant for people and models; dir is the directory of its package.
+func (m Mutant) In(dir string) string {
+	place := fmt.Sprintf("%s:%d in %s: ", path.Join(dir, m.File), m.Line, m.Func)
 	if m.New == "" {
-		return place + "without " + m.Old
+		return text.Clip(text.OneLine(place+"without "+m.Old), text.MaxLine)
 	}
-	return place + m.Old + " made " + m.New
+	return text.Clip(text.OneLine(place+m.Old+" made "+m.New), text.MaxLine)
 }

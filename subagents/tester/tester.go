@@ -63,9 +63,11 @@ type Executor struct {
 	Blobs   func(ctx context.Context) (map[string]string, error)
 	Outline func(ctx context.Context) (string, error)
 	Read    func(ctx context.Context, path string) ([]byte, error)
-	// Changed returns the paths in which the tested commit differs from another one, such as Origin, the base commit of the run.
+	// Changed returns the paths in which the tested commit differs from another one, such as Origin, the base commit of the run;
+	// ReadAt returns the content of a file of such a commit, nil where that has none.
 	Origin  string
 	Changed func(ctx context.Context, since string) ([]string, error)
+	ReadAt  func(ctx context.Context, commit, path string) ([]byte, error)
 	// Environ is the user's environment; setup is given its settings for downloads.
 	Environ []string
 	// Outputs is the directory that keeps the whole output of what failed, for people; empty for none.
@@ -224,6 +226,10 @@ func GatesOf(a *wire.Assignment) (gates []spec.Gate, unknown []string) {
 		names = slices.Insert(slices.Clone(names), 0, spec.RegenerateGate)
 	}
 	for _, name := range names {
+		if name == spec.MutantsGate {
+			gates = append(gates, spec.Gate{Name: name, Command: []string{"go", "test"}, Format: gate.FormatGoTest})
+			continue
+		}
 		i := slices.IndexFunc(a.Project.Gates, func(g spec.Gate) bool { return g.Name == name })
 		if i < 0 {
 			unknown = append(unknown, name)
@@ -262,6 +268,9 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 		return spec.Receipt{}, err
 	}
 	defer release()
+	if g.Name == spec.MutantsGate {
+		return t.mutants(ctx, &g)
+	}
 	heard, stop := t.listen("gate " + g.Name)
 	defer stop()
 	audience := sandbox.Gates

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"divisi/internal/git"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/environment"
@@ -126,6 +127,15 @@ func (at *attempt) Ignored(ctx context.Context) (ignored, gone []string, err err
 // read returns the content of a file of the attempt's commit.
 func (at *attempt) read(ctx context.Context, path string) ([]byte, error) {
 	return at.worker.cfg.Mirror.ReadFile(ctx, at.commit, path, maxReadFile)
+}
+
+// readAt returns the content of a file of a commit; nil where that has none.
+func (at *attempt) readAt(ctx context.Context, commit, path string) ([]byte, error) {
+	data, err := at.worker.cfg.Mirror.ReadFile(ctx, commit, path, maxReadFile)
+	if errors.Is(err, git.ErrNotFound) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // digest names what the gates of the project run in: the environment, the programs that they can call, and how they are confined.

@@ -77,6 +77,7 @@ func (at *attempt) tester() *tester.Executor {
 		Restore: func(ctx context.Context) ([]string, error) { return at.slot.Restore(ctx, at.commit) },
 		Even:    func(ctx context.Context) error { return at.slot.Even(ctx, at.commit) },
 		Blobs:   at.blobs, Outline: at.outline, Read: at.read, Origin: at.worker.cfg.Mirror.Base(), Changed: at.changed,
+		ReadAt: at.readAt,
 		Caches: at.worker.cfg.Caches, Environments: at.worker.cfg.Environments, Under: at.under,
 		Elsewhere: at.worker.cfg.Fetch != nil, Places: at, Digest: at.digest, Beside: at.worker.cfg.Checkout.Digest(),
 		Fresh: at.fresh, Services: at.services, Outputs: at.worker.cfg.Outputs, Limiter: at.worker.cfg.Gates,

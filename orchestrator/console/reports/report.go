@@ -237,6 +237,7 @@ func writeTask(w *strings.Builder, t *view.Task) {
 		after = "; passes after the change"
 	}
 	f.addf(len(t.Red) > 0, "proof", "failed on the base: %s%s", strings.Join(t.Red, ", "), after)
+	f.addf(len(t.Kills) > 0, "proof", "no other test finds %s", strings.Join(t.Kills, "; "))
 	f.add("verdict", t.Verdict)
 	for _, l := range t.Handoff() {
 		f.add(l[0], l[1])
