@@ -99,8 +99,8 @@ func (d *detector) cmakeBuild(dir string) string {
 // cmake adds the gate of a project of CMake. The report of ctest names its tests.
 func (d *detector) cmake(dir string) {
 	const report = `"$TMPDIR/ctest.xml"`
-	d.reported("cmake-test", dir, d.cmakeBuild(dir),
-		"ctest --test-dir "+built+" --output-on-failure --no-tests=error --output-junit "+report, report)
+	test := []string{"ctest", "--test-dir", built, "--output-on-failure", "--no-tests=error", "--output-junit", report}
+	d.reported("cmake-test", dir, d.cmakeBuild(dir), strings.Join(test, " "), report)
 }
 
 // meson adds the gate of a project of Meson.
