@@ -106,7 +106,7 @@ func (d *detector) cmake(dir string) {
 // meson adds the gate of a project of Meson.
 func (d *detector) meson(dir string) {
 	d.reported("meson-test", dir, "meson setup "+built+" "+text.Shell(dir)+" && meson compile -C "+built,
-		"meson test --no-rebuild --print-errorlogs -C "+built, `"$TMPDIR/build/meson-logs/testlog.junit.xml"`)
+		"meson test --no-rebuild -C "+built, `"$TMPDIR/build/meson-logs/testlog.junit.xml"`)
 }
 
 // reported adds a gate that builds, tests and prints the report of the tests.
