@@ -221,7 +221,7 @@ func (d *detector) pythonSetup(p *pythonProject) (line, why string) {
 	case p.has("uv.lock") && (d.Has == nil || d.Has("uv")):
 		line = "uv sync --frozen" + forTests(" --group ", p.file.Groups)
 		if p.file.Tool.UV.Workspace != nil {
-			line += " --all-packages"
+			line = strings.Join([]string{line, "--all-packages"}, " ")
 		}
 		return line, "uv.lock"
 	case p.has("poetry.lock") && (d.Has == nil || d.Has("poetry")):
