@@ -5,87 +5,82 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
 var (
-	// goals of Maven and Gradle leave what they make of the sources in outputs alone, and nowhere that another build looks.
-	goals = strings.Fields(`assemble build check classes compile dependencies package test test-compile testClasses
-		verify`)
+	// onlyBuilds matches commands of Maven and Gradle that leave what they make of the sources in outputs alone.
+	onlyBuilds = lazyregexp.New(`^(?:[\s;(){}]|&&|\|\||cd [\w./-]+|echo '[^']*'|` +
+		`(?:[\w.-]*/)*(?:mvnw?|gradlew?)(?: (?:-[fp] [\w./-]+|-[\w.=:,/-]+|dependency:[\w:-]+|dependencies|assemble|build|` +
+		`check|classes|compile|package|test|test-compile|testClasses|verify))+)+$`)
 	outputs = strings.Fields("target build .gradle .kotlin")
+	// builders has what Maven and Gradle read beside their scripts.
+	builders = installer{
+		files: strings.Fields("pom.xml maven-wrapper.properties gradle.properties gradle.lockfile libs.versions.toml"),
+		below: strings.Fields(".mvn gradle buildSrc build-logic"),
+	}
 )
 
-// Builds reports whether a setup does nothing but build with Maven or Gradle, to have all that they download: the sources do not
-// decide what that is.
-func Builds(setup *spec.Setup) bool {
-	parts := []string{strings.Join(setup.Command, " ")}
+// Builds reports whether a setup does nothing but build with Maven or Gradle, to have all that they download, and has left nothing
+// else at some paths: the sources do not decide what that is.
+func Builds(setup *spec.Setup, left []string) bool {
+	line := strings.Join(setup.Command, " ")
 	if isLine(setup.Command) {
-		parts = strings.FieldsFunc(setup.Command[2], func(r rune) bool { return strings.ContainsRune("&|(){};\n", r) })
+		line = setup.Command[2]
 	}
-	built := false
-	for _, part := range parts {
-		words := strings.Fields(part)
-		switch {
-		case strings.ContainsAny(part, "<>$`"):
-			return false
-		case len(words) == 0 || words[0] == "cd" || words[0] == "echo":
-		case !builds(words):
-			return false
-		default:
-			built = true
-		}
-	}
-	return built
+	return strings.Contains(line, " ") && onlyBuilds.MatchString(line) &&
+		!slices.ContainsFunc(left, func(name string) bool { return !slices.Contains(outputs, path.Base(name)) })
 }
 
-// builds is Builds for the words of one command.
-func builds(words []string) bool {
-	if !slices.Contains([]string{"mvn", "mvnw", "gradle", "gradlew"}, path.Base(words[0])) {
-		return false
-	}
-	for i, word := range words[1:] {
-		value := slices.Contains([]string{"-f", "--file", "-p", "--project-dir"}, words[i])
-		if !value && !strings.HasPrefix(word, "-") && !slices.Contains(goals, word) && !strings.HasPrefix(word, maven.only) {
-			return false
-		}
-	}
-	return true
-}
-
-// OnlyOutputs reports whether a build has left nothing at some paths but what it makes again.
-func OnlyOutputs(paths []string) bool {
-	return !slices.ContainsFunc(paths, func(name string) bool { return !slices.Contains(outputs, path.Base(name)) })
-}
-
-// Source reports whether a file is a source of a build of Maven or Gradle, and not what decides what that downloads.
-func Source(name string) bool {
+// compiled reports whether a file is a source of a build, and not what decides what that downloads.
+func compiled(name string) bool {
 	return strings.Contains("/"+path.Dir(name)+"/", "/src/") && !describes(name)
 }
 
 // describes reports whether a file tells a package manager what to install.
 func describes(name string) bool {
-	return maven.reads(name) || gradle.reads(name) || slices.ContainsFunc(installers, func(i installer) bool {
-		return slices.Contains(i.files, path.Base(name))
-	})
+	return strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts") || builders.reads(name) ||
+		slices.ContainsFunc(installers, func(i installer) bool { return slices.Contains(i.files, path.Base(name)) })
 }
 
 // ReadBy is what a setup read of a tree: the files that it opened. For one that builds, and of which nothing is kept, sources
 // count as little as files that it did not open, but all that describe what it downloads do.
 func ReadBy(tree *Tree, opened []string, built bool) *Read {
-	r := &Read{Files: map[string]string{}, Built: built}
+	r := &Read{Files: map[string]string{}, Built: built, Outline: tree.Outline}
 	for _, name := range opened {
-		if !built || !Source(name) {
+		if !built || !compiled(name) {
 			r.Files[name] = tree.Blobs[name]
 		}
 	}
-	if !built {
-		r.Outline = tree.Outline
-		return r
-	}
-	for name, id := range tree.Blobs {
-		if describes(name) {
-			r.Files[name] = id
+	if built {
+		r.Outline = ""
+		for name, id := range tree.Blobs {
+			if describes(name) {
+				r.Files[name] = id
+			}
 		}
 	}
 	return r
+}
+
+// Decides reports whether a file may decide what a setup installs, and whether that is certain: its key names it, or a package
+// manager is known by it. Others are those that it read, where nothing else tells what becomes of them: they are no sources of
+// a build, and no derived files lie in their directory or above.
+func (e *Environment) Decides(setup *spec.Setup, name string) (may, certain bool) {
+	if len(setup.Key) > 0 {
+		named := slices.Contains(setup.Key, name)
+		return named, named
+	}
+	described := describes(name) || strings.HasSuffix(name, ".txt") && strings.Contains(strings.Join(setup.Command, " "), name)
+	if e.Read == nil {
+		return described, described
+	}
+	if _, read := e.Read.Files[name]; described || !read {
+		return described, read
+	}
+	return (!Builds(setup, nil) || !compiled(name)) && !slices.ContainsFunc(e.Derived(nil), func(place string) bool {
+		dir := path.Dir(place)
+		return dir == "." || strings.HasPrefix(name, dir+"/")
+	}), false
 }

@@ -27,32 +27,26 @@ func TestSetupsThatBuild(t *testing.T) {
 		"mvn -f $(find-pom) test":    false,
 		"echo":                       false,
 	} {
-		require.Equal(t, want, environment.Builds(&spec.Setup{Command: []string{"sh", "-c", line}}), line)
+		require.Equal(t, want, environment.Builds(&spec.Setup{Command: []string{"sh", "-c", line}}, nil), line)
 	}
-	require.True(t, environment.Builds(&spec.Setup{Command: []string{"mvn", "-B", "test"}}))
-	require.True(t, environment.OnlyOutputs([]string{"target", "a/build", ".gradle"}))
-	require.False(t, environment.OnlyOutputs([]string{"target", "node_modules"}))
-	for name, want := range map[string]bool{
-		"src/main/java/A.java": true, "a/src/main/resources/x.xml": true, "pom.xml": false, "a/src/it/pom.xml": false,
-		"src/main/frontend/package.json": false, "buildSrc/src/main/java/P.java": false, "checkstyle.xml": false,
-	} {
-		require.Equal(t, want, environment.Source(name), name)
-	}
+	mvn := &spec.Setup{Command: []string{"mvn", "-B", "test"}}
+	require.True(t, environment.Builds(mvn, []string{"target", "a/build", ".gradle"}))
+	require.False(t, environment.Builds(mvn, []string{"target", "node_modules"}))
 }
 
 func TestWhatABuildReads(t *testing.T) {
 	t.Parallel()
 	blobs := func(change string) map[string]string {
-		m := map[string]string{"pom.xml": "1", "a/pom.xml": "1", "version.txt": "1", "src/A.java": "1", "README": "1"}
+		m := map[string]string{"pom.xml": "1", "a/pom.xml": "1", "version.txt": "1", "src/pom.xml": "1", "src/A.java": "1", "README": "1"}
 		if m[change] = "2"; change == "gone" {
 			delete(m, "a/pom.xml")
 		}
 		return m
 	}
-	read := environment.ReadBy(&environment.Tree{Blobs: blobs("x"), Outline: "o"}, []string{"pom.xml", "version.txt", "src/A.java"}, true)
+	read := environment.ReadBy(&environment.Tree{Blobs: blobs("x"), Outline: "o"}, []string{"pom.xml", "version.txt", "src/A.java", "src/pom.xml"}, true)
 	for change, want := range map[string]bool{
 		"src/A.java": true, "src/B.java": true, "README": true, "new": true,
-		"pom.xml": false, "a/pom.xml": false, "b/pom.xml": false, "version.txt": false, "gone": false,
+		"src/pom.xml": false, "buildSrc/src/P.java": false, "pom.xml": false, "a/pom.xml": false, "b/pom.xml": false, "version.txt": false, "gone": false,
 	} {
 		e := environment.Environment{Manifest: environment.Manifest{Read: read}}
 		require.Equal(t, want, e.Fits(&environment.Tree{Blobs: blobs(change), Outline: change}), change)

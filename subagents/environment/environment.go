@@ -56,7 +56,7 @@ type Environment struct {
 	// Dir is its directory, which nothing writes any more.
 	Dir string
 
-	remade  *atomic.Pointer[[]Remade]
+	remade  *atomic.Pointer[remade]
 	release func()
 }
 

@@ -12,9 +12,8 @@ import (
 
 // installer is a command of a package manager that reads nothing of a repository but its manifests and lock files.
 type installer struct {
-	// argv are the first words of the command; only are what the others that are no flags begin with, where that decides.
+	// argv are the first words of the command.
 	argv []string
-	only string
 	// files are the base names of what it reads, anywhere in the tree; below are directories that it reads whole.
 	files, below []string
 	// locks are those of the files that name the versions of all that it installs; none where it installs what manifests name.
@@ -48,13 +47,6 @@ var (
 	poetry = installer{
 		files: []string{"pyproject.toml", "poetry.lock", "poetry.toml", "setup.py", "setup.cfg"}, locks: []string{"poetry.lock"},
 	}
-	maven = installer{
-		only: "dependency:", files: []string{"pom.xml", "maven-wrapper.properties"}, below: []string{".mvn"},
-	}
-	gradle = installer{
-		only: "dependencies", files: []string{"gradle.properties", "gradle.lockfile", "libs.versions.toml"},
-		below: []string{"gradle", "buildSrc", "build-logic"},
-	}
 	installers = []installer{
 		{argv: []string{"npm", "install", "--global"}, files: []string{".npmrc"}},
 		npm.as("npm", "ci"), npm.as("npm", "install"), pnpm.as("pnpm", "install"), yarn.as("yarn", "install"),
@@ -77,7 +69,6 @@ var (
 			files: []string{"Gemfile", "Gemfile.lock", "gems.rb", "gems.locked", ".ruby-version"},
 			below: []string{".bundle"}, locks: []string{"Gemfile.lock", "gems.locked"},
 		},
-		maven.as("mvn"), maven.as("./mvnw"), gradle.as("gradle"), gradle.as("./gradlew"),
 		{argv: []string{"python3", "-m", "venv"}},
 		{argv: []string{"python", "-m", "venv"}},
 	}
@@ -131,7 +122,7 @@ func (t *Tree) reads(command []string, files map[string]string) bool {
 	others, own := withoutOwn(command)
 	if requirements, ok := pipReads(others, t.Read); ok {
 		if own {
-			requirements = append(requirements, pipInShell.files...)
+			requirements = append(requirements, sourcesOfPip...)
 		}
 		for _, name := range requirements {
 			if id, there := t.Blobs[name]; there {
@@ -168,43 +159,8 @@ func Unlocked(setup *spec.Setup, tree *Tree) []string {
 	return nil
 }
 
-// Reads returns what reports whether a file decides what a setup installs: those that its key names, or the manifests and lock
-// files of a known package manager. It is nil for any other command: of that it is not known.
-func Reads(setup *spec.Setup) func(name string) bool {
-	if len(setup.Key) > 0 {
-		return func(name string) bool { return slices.Contains(setup.Key, name) }
-	}
-	if files, ok := pipFiles(setup.Command); ok {
-		return func(name string) bool { return slices.Contains(files, name) }
-	}
-	if known := installerOf(setup.Command); known != nil {
-		return known.reads
-	}
-	return shellReads(setup.Command)
-}
-
-// pipInShell matches the sources of pip where a shell calls it.
-var pipInShell = installer{argv: []string{"pip", "install"}, files: []string{"pyproject.toml", "setup.py", "setup.cfg"}}
-
-// shellReads is Reads for a line of a shell that calls known package managers.
-func shellReads(command []string) func(name string) bool {
-	if !isLine(command) {
-		return nil
-	}
-	var called []installer
-	for _, i := range append([]installer{pipInShell}, installers...) {
-		if i.only == "" && strings.Contains(command[2], strings.Join(i.argv, " ")) {
-			called = append(called, i)
-		}
-	}
-	if len(called) == 0 {
-		return nil
-	}
-	return func(name string) bool {
-		word := strings.HasSuffix(name, ".txt") && strings.Contains(command[2], name) // a file of requirements
-		return word || slices.ContainsFunc(called, func(i installer) bool { return i.reads(name) })
-	}
-}
+// sourcesOfPip tell pip what to install of the tree itself.
+var sourcesOfPip = []string{"pyproject.toml", "setup.py", "setup.cfg"}
 
 // InstallsItself reports whether later commands find what a setup would install, or report what is missing, without it: go does.
 func InstallsItself(setup *spec.Setup) bool {
@@ -217,20 +173,11 @@ func installerOf(command []string) *installer {
 		command = slices.Delete(slices.Clone(command), 1, 3)
 	}
 	for i := range installers {
-		if known := &installers[i]; len(command) >= len(known.argv) && slices.Equal(command[:len(known.argv)], known.argv) &&
-			known.limited(command[len(known.argv):]) {
+		if known := &installers[i]; len(command) >= len(known.argv) && slices.Equal(command[:len(known.argv)], known.argv) {
 			return known
 		}
 	}
 	return nil
-}
-
-// limited reports whether a command does what is known and nothing else.
-func (i *installer) limited(words []string) bool {
-	words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return strings.HasPrefix(word, "-") })
-	return i.only == "" || len(words) > 0 && !slices.ContainsFunc(words, func(word string) bool {
-		return !strings.HasPrefix(word, i.only)
-	})
 }
 
 // namesFile reports whether words of a command name what it reads beside the files that are known: a package of the tree, a
@@ -239,13 +186,12 @@ func (i *installer) namesFile(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		name, _, _ := strings.Cut(word, "=")
 		source := word == "." || !strings.HasPrefix(word, "-") && nodeSource.MatchString(word)
-		return source && i.only == "" && len(i.files) > 0 || slices.Contains([]string{"--gemfile", "--script"}, name)
+		return source && len(i.files) > 0 || slices.Contains([]string{"--gemfile", "--script"}, name)
 	})
 }
 
 func (i *installer) reads(name string) bool {
-	script := strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts")
-	return slices.Contains(i.files, path.Base(name)) || i.only == gradle.only && script ||
+	return slices.Contains(i.files, path.Base(name)) ||
 		slices.ContainsFunc(i.below, func(dir string) bool {
 			return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/")
 		})

@@ -70,8 +70,6 @@ func TestWhichFilesKeyWhichInstaller(t *testing.T) {
 		"uv sync --frozen --group test":       "a/requirements.txt pyproject.toml requirements.txt uv.lock",
 		"bundle install":                      "Gemfile Gemfile.lock",
 		"cargo fetch --locked":                "Cargo.lock Cargo.toml c/Cargo.toml",
-		"mvn -B -q dependency:go-offline":     ".mvn/maven.config m/pom.xml pom.xml",
-		"./gradlew --no-daemon dependencies":  "build.gradle gradle.properties gradle/libs.versions.toml settings.gradle.kts",
 		"go -C m mod download":                "go.mod go.sum",
 		"go mod download && (cd a && npm ci)": ".npmrc a/package.json go.mod go.sum package-lock.json package.json",
 		"python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .": "pyproject.toml " +
@@ -96,8 +94,6 @@ func TestWhichFilesKeyWhichInstaller(t *testing.T) {
 		"(cd a && pip install -r requirements.txt)": ".",
 		"pip install -r requirements.txt -e a":      ".",
 		"mvn -B -q test":                            ".",
-		"mvn dependency:resolve compile":            ".",
-		"./gradlew dependencies build":              ".",
 		"yarn":                                      ".",
 		"":                                          ".",
 		"&&":                                        ".",
@@ -186,35 +182,35 @@ func TestSourcesOfTheTreeThatASetupCopiesOrBuilds(t *testing.T) {
 
 func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 	t.Parallel()
+	read := &environment.Read{Files: map[string]string{
+		"package.json": "1", "dev/tests.txt": "1", "setup.sh": "1", "src/A.java": "1", "b/src/a.js": "1", "deps": "1",
+	}}
 	for _, c := range []struct {
-		setup        spec.Setup
-		reads, leave []string
+		setup, name  string
+		read         *environment.Read
+		may, certain bool
 	}{
-		{spec.Setup{Command: []string{"npm", "ci"}}, []string{"package.json", "packages/a/package.json"}, []string{"src/index.js"}},
-		{spec.Setup{Command: []string{"yarn", "install", "--immutable"}}, []string{".yarn/plugins/a.cjs", "yarn.lock"}, []string{"a.js"}},
-		{spec.Setup{Command: []string{"pip", "install", "-r", "dev/req.txt"}}, []string{"dev/req.txt"}, []string{"req.txt"}},
-		{
-			spec.Setup{Command: []string{"sh", "-c", "go mod download && (cd web && npm ci)"}},
-			[]string{"go.sum", "web/package.json"},
-			[]string{"web/index.js", "yarn.lock"},
-		},
-		{
-			spec.Setup{Command: []string{"sh", "-c", "python3 -m venv .venv && .venv/bin/pip install -r dev/tests.txt -e ."}},
-			[]string{"dev/tests.txt", "pyproject.toml"},
-			[]string{"dev/docs.txt", "src/a.py"},
-		},
-		{spec.Setup{Command: []string{"sh", "x"}, Key: []string{"deps"}}, []string{"deps"}, []string{"x", "a/deps"}},
+		{"npm ci", "package.json", read, true, true},
+		{"npm ci", "new/package.json", read, true, false},
+		{"npm ci", "index.js", read, false, false},
+		{"npm ci", "b/src/a.js", read, false, false}, // of b/dist
+		{"sh setup.sh", "setup.sh", read, true, false},
+		{"sh setup.sh", "setup.sh", nil, false, false},
+		{"npm ci", "package.json", nil, true, true},
+		{"pip install -r dev/tests.txt", "dev/tests.txt", read, true, true},
+		{"pip install -r dev/tests.txt", "docs.txt", read, false, false},
+		{"mvn -B test", "src/A.java", read, false, false},
+		{"sh setup.sh", "src/A.java", read, true, false},
+		{"key", "deps", read, true, true},
+		{"key", "setup.sh", read, false, false},
 	} {
-		reads := environment.Reads(&c.setup)
-		for _, name := range c.reads {
-			require.True(t, reads(name), "%s of %v", name, c.setup)
+		setup := &spec.Setup{Command: strings.Fields(c.setup)}
+		if c.setup == "key" {
+			setup.Key = []string{"deps"}
 		}
-		for _, name := range c.leave {
-			require.False(t, reads(name), "%s of %v", name, c.setup)
-		}
-	}
-	for _, command := range [][]string{nil, {"sh", "-c", "make deps"}, {"sh", "install.sh"}, {"pip", "install", "-e", "."}, {"npm"}} {
-		require.Nil(t, environment.Reads(&spec.Setup{Command: command}), "%v", command)
+		e := environment.Environment{Manifest: environment.Manifest{Read: c.read, Places: []string{"b/dist"}}}
+		may, certain := e.Decides(setup, c.name)
+		require.Equal(t, [2]bool{c.may, c.certain}, [2]bool{may, may && certain}, "%s: %s", c.setup, c.name)
 	}
 	require.True(t, environment.InstallsItself(&spec.Setup{Command: []string{"go", "mod", "download"}}))
 	require.False(t, environment.InstallsItself(&spec.Setup{Command: []string{"go", "run", "x"}}))

@@ -63,8 +63,10 @@ func (m *Making) Downloaded(names []string) { m.manifest.Downloads = names }
 // Lacks notes optional parts that the setup has not installed. Where a service was away, the environment serves the runs that use
 // it, and the next one makes it again; once more also where the setup asked services that answered, maybe out of order.
 func (m *Making) Lacks(parts []string, asked, away bool) {
-	m.manifest.Lacks, m.manifest.Passing = parts, away || asked && !m.again
-	m.unlocked = true
+	m.manifest.Lacks, m.unlocked = parts, true
+	if m.manifest.Passing = away || asked && !m.again; m.manifest.Passing {
+		m.Note("the next run sets up again: a service may have been away")
+	}
 }
 
 // MayLink allows links into the directories of a search path for programs, beside those of the system.

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"divisi/contextscope/artifact"
-	"divisi/internal/spec"
 )
 
 // Read is what a setup read of its tree: on a commit that has the same it leaves the same.
@@ -51,18 +49,6 @@ func (r *Read) same(t *Tree) bool {
 
 // Fits reports whether a tree has what the setup read; false where that is not known.
 func (e *Environment) Fits(t *Tree) bool { return e.Read != nil && e.Read.same(t) }
-
-// ReadAlone reports whether the setup read a file, and nothing else tells what becomes of it: no build compiles it, and no
-// derived files lie in its directory or above.
-func (e *Environment) ReadAlone(setup *spec.Setup, name string) bool {
-	if _, read := e.Read.Files[name]; !read || Builds(setup) && Source(name) {
-		return false
-	}
-	return !slices.ContainsFunc(e.Derived(nil), func(place string) bool {
-		dir := path.Dir(place)
-		return dir == "." || strings.HasPrefix(name, dir+"/")
-	})
-}
 
 // Outline is what a command sees of files without opening one, by a line for each.
 func Outline(lines []string) string {

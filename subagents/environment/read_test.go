@@ -98,6 +98,11 @@ func TestWithoutALockFileWhatWasWrittenIsInTheDigest(t *testing.T) {
 	require.Equal(t, digest("1", false), digest("2", false))
 }
 
+func tried(e *environment.Environment, places []string) bool {
+	_, tried := e.Remade(places)
+	return tried
+}
+
 // What a later run finds out about an environment is kept with it, and changes its name in receipts where more is proven.
 func TestWhetherDerivedFilesAreMadeAgainIsKept(t *testing.T) {
 	t.Parallel()
@@ -106,32 +111,32 @@ func TestWhetherDerivedFilesAreMadeAgainIsKept(t *testing.T) {
 	e, _, err := s.Make(t.Context(), recipe("npm", "ci"), unasked, take(tree(t), left...))
 	require.NoError(t, err)
 	dist := []string{"generated.txt"}
-	require.Nil(t, e.Remade(dist))
+	require.False(t, tried(e, dist))
 	name := func(s *environment.Store, e *environment.Environment) string {
 		digest, err := s.Digest(e, dist, "", "level", "")
 		require.NoError(t, err)
 		return digest
 	}
 	before := name(s, e)
-	require.NoError(t, e.KeepRemade(environment.Remade{Places: dist, Lack: "no"}))
+	require.NoError(t, e.KeepRemade(dist, "no"))
 	require.Equal(t, before, name(s, e))
 	both := []string{"gen", "generated.txt"}
-	require.NoError(t, e.KeepRemade(environment.Remade{Places: both, Lack: "no gen"}))
-	require.NoError(t, e.KeepRemade(environment.Remade{Places: dist}))
+	require.NoError(t, e.KeepRemade(both, "no gen"))
+	require.NoError(t, e.KeepRemade(dist, ""))
 
 	other := newStore(t, caches)
 	e, err = other.Open(e.ID)
 	require.NoError(t, err)
-	require.True(t, e.Remade(dist).Made(), "what other places lack says nothing about these")
-	require.False(t, e.Remade(both).Made())
-	require.NotNil(t, e.Remade(both))
-	require.Nil(t, e.Remade([]string{"gen"}))
+	require.True(t, e.Remakes(dist), "what other places lack says nothing about these")
+	require.False(t, e.Remakes(both))
+	require.True(t, tried(e, both))
+	require.False(t, tried(e, []string{"gen"}))
 	require.NotEqual(t, before, name(other, e))
 
 	require.NoError(t, os.WriteFile(filepath.Join(e.Dir, "remade.json"), []byte(`{"places`), 0o600))
 	e, err = newStore(t, caches).Open(e.ID)
 	require.NoError(t, err)
-	require.Nil(t, e.Remade(dist), "what is damaged is found out again")
+	require.False(t, tried(e, dist), "what is damaged is found out again")
 }
 
 // An environment of a program that did not know what a setup reads is used as it was: by its own recipe, and for no other commit.
@@ -150,7 +155,7 @@ func TestAnOlderEnvironmentIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, made)
 	require.Equal(t, []string{"dist"}, e.Files)
-	require.Nil(t, e.Remade([]string{"dist"}))
+	require.False(t, tried(e, []string{"dist"}))
 	require.False(t, e.Fits(&environment.Tree{}))
 	_, err = newStore(t, caches).Same(whole("t2"), &environment.Tree{})
 	require.ErrorIs(t, err, environment.ErrNone)

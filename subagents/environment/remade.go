@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"divisi/contextscope/artifact"
@@ -16,38 +16,33 @@ import (
 // remadeFile has what is known of an environment since it is complete.
 const remadeFile = "remade.json"
 
-// Remade is what came of another run of the setup over its environment, without network and without some places that it had
-// derived.
-type Remade struct {
-	Places []string `json:"places"`
-	// Lack is why that did not make all of them again; "" where it did.
-	Lack string `json:"lack,omitempty"`
+// remade is what came of other runs of the setup over its environment, without network and without some places that it had
+// derived: by these, why it did not make all of them again; "" where it did.
+type remade map[string]string
+
+func keyOf(places []string) string { return strings.Join(places, "\x00") }
+
+// Remade is the result of another run of the setup without some places; tried is false where there was none.
+func (e *Environment) Remade(places []string) (lack string, tried bool) {
+	if all := e.remade.Load(); all != nil {
+		lack, tried = (*all)[keyOf(places)]
+	}
+	return lack, tried
 }
 
-// Made reports whether it made them.
-func (r *Remade) Made() bool { return r != nil && r.Lack == "" }
-
-// Remade is nil where that was not tried with just these places.
-func (e *Environment) Remade(places []string) *Remade {
-	all := e.remade.Load()
-	if all == nil {
-		return nil
-	}
-	for i := range *all {
-		if slices.Equal((*all)[i].Places, places) {
-			return &(*all)[i]
-		}
-	}
-	return nil
+// Remakes reports whether it made them.
+func (e *Environment) Remakes(places []string) bool {
+	lack, tried := e.Remade(places)
+	return tried && lack == ""
 }
 
 // KeepRemade keeps it for later runs.
-func (e *Environment) KeepRemade(r Remade) error {
-	all := []Remade{r}
+func (e *Environment) KeepRemade(places []string, lack string) error {
+	all := remade{}
 	if had := e.remade.Load(); had != nil {
-		same := func(o Remade) bool { return slices.Equal(o.Places, r.Places) }
-		all = append(all, slices.DeleteFunc(slices.Clone(*had), same)...)
+		all = maps.Clone(*had)
 	}
+	all[keyOf(places)] = lack
 	data, err := json.Marshal(all)
 	if err == nil {
 		err = replaceFile(filepath.Join(e.Dir, remadeFile), data)
@@ -65,8 +60,8 @@ func (e *Environment) readRemade() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var all []Remade
-	if err == nil && json.Unmarshal(data, &all) == nil {
+	var all remade
+	if err == nil && json.Unmarshal(data, &all) == nil && all != nil {
 		e.remade.Store(&all)
 	}
 	return err
@@ -75,8 +70,8 @@ func (e *Environment) readRemade() error {
 // told is the name of the environment in receipts: a machine that cannot make derived files again proves nothing for another.
 func (e *Environment) told(globs []string) string {
 	places := e.Derived(globs)
-	if !e.Remade(places).Made() {
+	if !e.Remakes(places) {
 		return e.Digest
 	}
-	return artifact.Digest([]byte(e.Digest + strings.Join(places, "\x00")))
+	return artifact.Digest([]byte(e.Digest + keyOf(places)))
 }

@@ -88,7 +88,7 @@ func (s *Store) Open(id string) (*Environment, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use environment %s: %w", id, err)
 	}
-	e := &Environment{Dir: dir, release: release, remade: new(atomic.Pointer[[]Remade])}
+	e := &Environment{Dir: dir, release: release, remade: new(atomic.Pointer[remade])}
 	if e.Manifest, err = readManifest(dir, id); err == nil {
 		err = e.check(false)
 	}
@@ -182,7 +182,7 @@ func (s *Store) Make(
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e = &Environment{Manifest: m.manifest, Dir: dir, release: release, remade: new(atomic.Pointer[[]Remade])}
+	e = &Environment{Manifest: m.manifest, Dir: dir, release: release, remade: new(atomic.Pointer[remade])}
 	s.open[id], s.newest = e, e
 	return e, true, nil
 }

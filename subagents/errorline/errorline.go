@@ -44,8 +44,8 @@ var table = []struct {
 	pattern *lazyregexp.Regexp
 }{
 	{Error, false, lazyregexp.New(`^npm (?:ERR!|error) (?:\S+ )?` +
-		`(?:Invalid|Missing script|Could not|Cannot|No matching version)\b`)},
-	{Noise, false, lazyregexp.New(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error)|` +
+		`(?:Invalid|Missing script|Could not|Cannot|No matching version|\w*Error)\b`)},
+	{Noise, false, lazyregexp.New(`(?i)^(?:make(?:\[\d+\])?: \*\*\*|npm (?:ERR!|error|warn)|` +
 		`go: (?:downloading|finding|extracting|warning)|error: (?:test failed, to rerun|could not compile|` +
 		`aborting due to|process completed|command failed|script ".*" exited)|` +
 		`error: process didn't exit|error: \d+ targets? failed|` +
@@ -70,7 +70,8 @@ var table = []struct {
 	// A file and a line; a directory can have spaces in its name, and a tool can quote the whole.
 	{Error, false, lazyregexp.New(`^(?:[^\s:()]*|[^\s:()][^:()]*/[^:()]*)\.[A-Za-z][A-Za-z0-9]*"?` +
 		`(?::\d+(?::\d+)?:|\(\d+(?:,\d+)?\):) ?\S`)},
-	{Error, false, lazyregexp.New(`^\[ERROR\] \S.*\.\w+:\[\d+,\d+\] \S`)}, // javac, as Maven prints it
+	{Error, false, lazyregexp.New(`^\[ERROR\] \S.*\.\w+:\[\d+,\d+\] \S`)},             // javac, as Maven prints it
+	{Error, false, lazyregexp.New(`^\[ERROR\] Detected .* not in the allowed range`)}, // Maven's enforcer
 	{Error, false, Malformed},
 	{Error, false, lazyregexp.New(`^FAIL\s+\S+`)},
 	{Error, false, lazyregexp.New(`(?i)^\s*(?:error|fatal|fatal error|panic)(?:\[\w+\])?:`)},

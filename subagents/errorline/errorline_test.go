@@ -56,7 +56,7 @@ func TestClassify(t *testing.T) {
 			"x.go:12:3: undefined: y", "src/a.ts(3,5): error TS2304: Cannot find name", "my dir/x.go:1: y", `malformed import path "é": invalid char 'é'`,
 			"FAIL\tpkg\t0.1s", "error[E0382]: borrow", "fatal: no repository", "ld: error: no symbol", "E   TypeError: x", "go: x: no module",
 			"   3:14  error  unused", "x.go:12:text of a match",
-			"a.c:(.text+0x1): undefined reference to `b'", "npm error JSON.parse Invalid package.json", "[ERROR] /a/B.java:[3,4] cannot find symbol", "tests/a.c:77:test_y:FAIL: Failed",
+			"a.c:(.text+0x1): undefined reference to `b'", "npm error JSON.parse Invalid package.json", "[ERROR] /a/B.java:[3,4] cannot find symbol", "[ERROR] Detected Maven Version: 3.8.7 is not in the allowed range [3.9,).", "tests/a.c:77:test_y:FAIL: Failed",
 		},
 		Complaint: {"sh: 1: foo: not found", "it failed", "cat: x: No such file or directory", "Permission denied"},
 		Plain:     {"", "ok  pkg 0.2s", "PASS", "12:30:01: started", "compiling fail.c", "Segmentation fault", "undefined"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
@@ -48,7 +49,14 @@ func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
 		return nil, fmt.Errorf("set up again: %w", err)
 	}
 	if h != nil && len(changed)+len(derived) == 0 {
-		t.unproven, t.whyUnproven = read, "setup reads it, and does not run again without network: "+h.why
+		t.madeOf = map[string]bool{}
+		for _, name := range read {
+			t.madeOf[name] = true
+			t.unproven = append(t.unproven, spec.Unread{
+				Path: name, Grade: spec.GradeUnknown, Source: true,
+				Reason: "setup reads it, and does not run again without network: " + h.why,
+			})
+		}
 		return nil, t.Places.Lay(ctx, t.Under)
 	}
 	if _, err := t.Restore(ctx); err != nil {
@@ -60,13 +68,10 @@ func (t *Executor) dependencies(ctx context.Context) (*hindrance, error) {
 	return h, nil
 }
 
-// changedInputs are the files in which the tested tree differs from the base commit and which decide what setup installs: those
-// that it is known by, and others that it read. These are left out where places are made again from them.
+// changedInputs are the files in which the tested tree differs from the base commit and which decide what setup installs, and
+// those that may do so. Of the latter there are none where places are made again from what setup read.
 func (t *Executor) changedInputs(ctx context.Context, again bool) (known, read []string, err error) {
-	setup, under := &t.Assignment.Project.Setup, t.Under
-	reads := environment.Reads(setup)
-	again = again || len(setup.Key) > 0 || under == nil || under.Read == nil
-	if t.Assignment.Base || reads == nil && again {
+	if t.Assignment.Base || t.Under == nil || len(t.Assignment.Project.Setup.Command) == 0 {
 		return nil, nil, nil
 	}
 	changed, err := t.Changed(ctx, t.Origin)
@@ -74,9 +79,9 @@ func (t *Executor) changedInputs(ctx context.Context, again bool) (known, read [
 		return nil, nil, fmt.Errorf("list the changes since the base commit: %w", err)
 	}
 	for _, name := range changed {
-		if reads != nil && reads(name) {
+		if may, certain := t.Under.Decides(&t.Assignment.Project.Setup, name); may && certain {
 			known = append(known, name)
-		} else if !again && under.ReadAlone(setup, name) {
+		} else if may && !again {
 			read = append(read, name)
 		}
 	}
@@ -132,8 +137,8 @@ func (t *Executor) setUpAgain(ctx context.Context, changed, places []string) (*h
 		why = err.Error()
 	case err != nil:
 		return nil, err
-	case out.Success() && t.lacksMore(whole, out) != "":
-		why = "not installed: " + t.lacksMore(whole, out)
+	case out.Success() && len(t.lacking(whole)) > 0:
+		why = "not installed: " + some(t.lacking(whole))
 	case out.Success() && reading != nil:
 		return t.findMadeOf(ctx, reading, where, places)
 	case out.Success():

@@ -106,12 +106,10 @@ func (t *Executor) grade(
 	if err != nil {
 		return false, fmt.Errorf("grade the files of gate %s: %w", g.Name, err)
 	}
-	made := func(name string) bool { return t.madeOf[name] || slices.Contains(t.unproven, name) }
+	made := func(name string) bool { return t.madeOf[name] }
 	unread = slices.DeleteFunc(unread, func(u spec.Unread) bool { return made(u.Path) })
 	questions = slices.DeleteFunc(questions, made)
-	for _, name := range t.unproven {
-		unread = append(unread, spec.Unread{Path: name, Grade: spec.GradeUnknown, Source: true, Reason: t.whyUnproven})
-	}
+	unread = append(unread, t.unproven...)
 	slices.SortFunc(unread, func(a, b spec.Unread) int { return strings.Compare(a.Path, b.Path) })
 	bound(r, unread)
 	if len(questions) == 0 || !r.LetsThrough() {

@@ -19,7 +19,7 @@ import (
 // stale are the places of the environment that are made from tracked files and that no run of the setup makes again for a patch.
 func (t *Executor) stale(e *environment.Environment) []string {
 	derived := e.Derived(t.Assignment.Project.Derived)
-	if e.Remade(derived).Made() {
+	if e.Remakes(derived) {
 		return nil
 	}
 	return derived
@@ -32,25 +32,24 @@ func (t *Executor) tryRemaking(ctx context.Context, e *environment.Environment) 
 	if len(derived) == 0 || len(t.Assignment.Project.Regenerate) > 0 {
 		return nil
 	}
-	tried := e.Remade(derived)
-	if tried == nil {
-		lack, err := t.remake(ctx, e, derived)
-		if err != nil {
+	lack, tried := e.Remade(derived)
+	if !tried {
+		var err error
+		if lack, err = t.remake(ctx, e, derived); err != nil {
 			return fmt.Errorf("find out whether setup makes %s again: %w", some(derived), err)
 		}
-		tried = &environment.Remade{Places: derived, Lack: lack}
-		if err := errors.Join(e.KeepRemade(*tried), t.Places.Lay(ctx, e)); err != nil {
+		if err := errors.Join(e.KeepRemade(derived, lack), t.Places.Lay(ctx, e)); err != nil {
 			return err
 		}
 	}
-	if tried.Lack == "" {
+	if lack == "" {
 		t.noted = append(t.noted, fmt.Sprintf("setup makes %s out of tracked files, and again without network for each patch "+
 			"that touches what it reads", some(derived)))
 		return nil
 	}
 	t.noted = append(t.noted, fmt.Sprintf("setup makes %s out of tracked files, and not again without network (%s): write to "+
 		".divisi/divisi.yaml regenerate: [COMMAND], which makes them again, or derived: [], where no gate reads them",
-		some(derived), tried.Lack))
+		some(derived), lack))
 	return nil
 }
 
@@ -100,7 +99,7 @@ func (t *Executor) outdatedPlaces(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	derived := t.Under.Derived(t.Assignment.Project.Derived)
-	if len(derived) == 0 || !t.Elsewhere && !t.Under.Remade(derived).Made() {
+	if len(derived) == 0 || !t.Elsewhere && !t.Under.Remakes(derived) {
 		return nil, nil // the run knows of it
 	}
 	tree := &environment.Tree{}

@@ -118,7 +118,7 @@ func (t *Executor) trySetup(ctx context.Context) (e *environment.Environment, ba
 			e.Made.Format(time.DateTime))
 	}
 	if len(e.Lacks) > 0 {
-		t.noted = append(t.noted, notInstalled(e))
+		t.noted = append(t.noted, "setup could not install "+some(e.Lacks))
 	}
 	if err := t.Places.Lay(ctx, e); err != nil {
 		return nil, nil, err
@@ -244,7 +244,7 @@ func (t *Executor) runSetup(
 		bad.result.Error.Output, err = t.keep(ctx, whole, true)
 		return errors.Join(err, bad)
 	}
-	if lacks := lacking(whole, out); len(lacks) > 0 {
+	if lacks := t.lacking(whole); len(lacks) > 0 {
 		m.Lacks(lacks, t.used.Asked, t.used.Away)
 	}
 	var read []string
@@ -254,32 +254,17 @@ func (t *Executor) runSetup(
 	return t.takeSetup(ctx, g, m, tree, read)
 }
 
-// notInstalledLine is what a setup prints of an optional part that it could not install.
-var notInstalledLine = lazyregexp.New(`(?m)^not installed: (.+)$`)
+// notInstalled is what a setup prints of an optional part that it could not install.
+var notInstalled = lazyregexp.New(`(?m)^not installed: (\S.*?)\s*$`)
 
-// lacking lists the optional parts that a setup has not installed.
-func lacking(whole *transcript, out *sandbox.Output) (parts []string) {
-	for _, found := range notInstalledLine.FindAllStringSubmatch(string(whole.kept)+"\n"+out.Text(), -1) {
-		parts = append(parts, strings.TrimSpace(found[1]))
+// lacking lists the optional parts that a setup has not installed, without those that the environment lacks anyway.
+func (t *Executor) lacking(whole *transcript) (parts []string) {
+	for _, found := range notInstalled.FindAllStringSubmatch(string(whole.kept), -1) {
+		if t.Under == nil || !slices.Contains(t.Under.Lacks, found[1]) {
+			parts = append(parts, found[1])
+		}
 	}
-	slices.Sort(parts)
-	return slices.Compact(parts)
-}
-
-// lacksMore is what a setup has not installed now, and had when the environment was made.
-func (t *Executor) lacksMore(whole *transcript, out *sandbox.Output) string {
-	return some(slices.DeleteFunc(lacking(whole, out), func(part string) bool {
-		return t.Under != nil && slices.Contains(t.Under.Lacks, part)
-	}))
-}
-
-// notInstalled is the note about an environment that lacks optional parts.
-func notInstalled(e *environment.Environment) string {
-	note := "setup could not install " + some(e.Lacks)
-	if e.Passing {
-		note += ", maybe because a service was away: the next run sets up again"
-	}
-	return note
+	return parts
 }
 
 // gitFiles are opened by a git that reads files of the commit from elsewhere than the tree.
@@ -299,7 +284,7 @@ func (t *Executor) takeSetup(
 			len(gone), text.Tail(strings.Join(gone, ", "), maxChanged)))
 	}
 	changed := func(name string) bool { _, tracked := tree.Blobs[name]; return tracked }
-	built := environment.Builds(t.setup()) && environment.OnlyOutputs(ignored)
+	built := environment.Builds(t.setup(), ignored)
 	if built {
 		ignored = nil // what is kept of another commit's sources could hide what these lack
 	}

@@ -105,9 +105,8 @@ type Executor struct {
 	asked []asked
 	// madeOf are the changed files that the setup has made derived places again from; nil where it has not.
 	madeOf map[string]bool
-	// unproven are changed files that setup reads and that the gates were not proven with; sorted.
-	unproven    []string
-	whyUnproven string
+	// unproven are changed files that setup reads, and that it was not run with.
+	unproven []spec.Unread
 	// hindered is why gates cannot prove the tree; nil where they can.
 	hindered *hindrance
 }

@@ -38,11 +38,20 @@ func (s *Slot) Ignored(ctx context.Context, commit string) (ignored, gone []stri
 		return nil, nil, fmt.Errorf("restore the changes of setup: %w", err)
 	}
 	defer root.Close() // a handle
+	var venvs []string
 	for _, name := range untracked {
-		if path.Base(name) == ".gitignore" {
+		switch dir := path.Dir(name); path.Base(name) {
+		case ".gitignore":
 			err = errors.Join(err, root.Remove(filepath.FromSlash(name)))
+		case "pyvenv.cfg": // before Python 3.13 a virtual environment does not ignore itself
+			if venvs = append(venvs, dir+"/"); dir != "." {
+				err = errors.Join(err, root.WriteFile(filepath.FromSlash(dir+"/.gitignore"), []byte("*\n"), 0o644))
+			}
 		}
 	}
+	untracked = slices.DeleteFunc(untracked, func(name string) bool {
+		return slices.ContainsFunc(venvs, func(dir string) bool { return strings.HasPrefix(name, dir) })
+	})
 	if err == nil {
 		_, _, ignored, err = s.status(ctx)
 	}

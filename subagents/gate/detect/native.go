@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -12,41 +13,62 @@ import (
 )
 
 var (
-	makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
-	ctests    = lazyregexp.New(`(?i)\b(?:enable_testing|add_test|\w*_discover_tests)\s*\(|include\s*\(\s*CTest\b`)
-	cSource   = lazyregexp.New(`\.(?:c|cc|cpp|cxx|c\+\+)$`)
+	makefiles  = []string{"GNUmakefile", "makefile", "Makefile"}
+	ctests     = lazyregexp.New(`(?i)\b(?:enable_testing|add_test|\w*_discover_tests)\s*\(|include\s*\(\s*CTest\b`)
+	mesonTests = lazyregexp.New(`(?m)^\s*test\s*\(`)
+	amTests    = lazyregexp.New(`(?m)^(?:TESTS|check_PROGRAMS)\b`)
+	// testOption matches an option that adds tests and is off.
+	testOption = lazyregexp.New(`(?mi)^\s*option\s*\(\s*(\w*TEST(?:S|ING)?)\s+"[^"]*"\s*(?:OFF\s*)?\)`)
+	cSource    = lazyregexp.New(`\.(?:c|cc|cpp|cxx|c\+\+)$`)
 )
 
-// native: projects of CMake with tests, and Makefiles with a target for tests. They come last: where another tool is found at the
-// top, a Makefile there would run the same tests once more; one below counts where there is C.
-func (d *detector) native() {
-	alone, c, tests := len(d.Gates) == 0, d.above(cSource.MatchString), d.above(func(file string) bool {
-		return path.Base(file) == "CMakeLists.txt" && ctests.MatchString(d.text(file))
-	})
-	var found []string
-	for _, name := range append([]string{"CMakeLists.txt"}, makefiles...) {
-		for _, file := range d.under(name) {
-			found = append(found, path.Dir(file))
-		}
+// system is a build system for C: what the machine needs for it, where it has tests, and what adds its gate.
+type system struct {
+	file, program string
+	tests         func(dir string) bool
+	add           func(dir string)
+}
+
+// systems: the one that names its tests best comes first, a build alone last.
+func (d *detector) systems(alone bool) []system {
+	tests := func(file string, adds *lazyregexp.Regexp) func(dir string) bool {
+		tested := d.above(func(f string) bool {
+			return slices.Contains([]string{file, "Makefile.am"}, path.Base(f)) && adds.MatchString(d.text(f))
+		})
+		return func(dir string) bool { return tested[dir] && d.known[path.Join(dir, file)] }
 	}
-	slices.SortStableFunc(found, nearer)
+	return []system{
+		{"CMakeLists.txt", "cmake", tests("CMakeLists.txt", ctests), d.cmake},
+		{"meson.build", "meson", tests("meson.build", mesonTests), d.meson},
+		{"configure.ac", "autoreconf", tests("configure.ac", amTests), d.autoconf},
+		{"Makefiles", "make", func(dir string) bool { return d.target(dir) != "" && (alone || dir != ".") }, d.make},
+		{
+			"CMakeLists.txt", "cmake", func(dir string) bool { return alone && dir == "." && d.known["CMakeLists.txt"] },
+			func(dir string) {
+				d.add("cmake-build", dir, spec.Gate{Command: []string{"sh", "-c", d.cmakeBuild(dir)}})
+			},
+		},
+	}
+}
+
+// native: projects of CMake, Meson and autoconf with tests, and Makefiles with a target for tests. They come last: where another
+// tool is found at the top, a Makefile there would run the same tests once more; one below counts where there is C.
+func (d *detector) native() {
+	alone, c := len(d.Gates) == 0, d.above(cSource.MatchString)
+	c["."] = c["."] || alone
 	var dirs []string
-	byCMake := func(dir string) bool { return d.known[path.Join(dir, "CMakeLists.txt")] && tests[dir] }
-	for _, dir := range found {
+	systems := d.systems(alone)
+	for _, dir := range slices.SortedStableFunc(slices.Values(slices.Sorted(maps.Keys(c))), nearer) {
 		inside := slices.ContainsFunc(dirs, func(up string) bool { return within(dir, up) })
-		if !inside && (alone && dir == "." || c[dir]) && (byCMake(dir) || d.target(dir) != "" && (alone || dir != ".")) {
+		if !inside && c[dir] && slices.ContainsFunc(systems, func(s system) bool { return s.tests(dir) }) {
 			dirs = append(dirs, dir)
 		}
 	}
 	for _, dir := range d.most("C projects", dirs) {
-		target := d.target(dir)
-		switch {
-		case byCMake(dir) && (target == "" || d.Has == nil || d.Has("cmake")):
-			if d.ready("CMake projects", dir, "cmake", alone) {
-				d.cmake(dir)
-			}
-		case d.ready("Makefiles of", dir, "make", alone):
-			d.make(dir, target)
+		of := slices.DeleteFunc(slices.Clone(systems), func(s system) bool { return !s.tests(dir) })
+		s := of[max(0, slices.IndexFunc(of, func(s system) bool { return d.Has == nil || d.Has(s.program) }))]
+		if d.ready(s.file, dir, s.program, alone) {
+			s.add(dir)
 		}
 	}
 }
@@ -62,22 +84,48 @@ func (d *detector) above(pick func(file string) bool) map[string]bool {
 	return dirs
 }
 
-// cmake adds the gate of a project of CMake, which is built outside of the tree. The report of ctest names its tests.
+// built is where a project is built: outside of the tree.
+const built = `"$TMPDIR/build"`
+
+// cmakeBuild is the line that builds a project of CMake, with its tests.
+func (d *detector) cmakeBuild(dir string) string {
+	line := "cmake -S " + text.Shell(dir) + " -B " + built
+	for _, option := range testOption.FindAllStringSubmatch(d.text(path.Join(dir, "CMakeLists.txt")), -1) {
+		line += " -D" + option[1] + "=ON"
+	}
+	return line + " && cmake --build " + built + " -j 4"
+}
+
+// cmake adds the gate of a project of CMake. The report of ctest names its tests.
 func (d *detector) cmake(dir string) {
-	const built, report = `"$TMPDIR/build"`, `"$TMPDIR/ctest.xml"`
-	test := strings.Join([]string{
-		"ctest", "--test-dir", built, "--output-on-failure", "--no-tests=error", "--output-junit", report,
-	}, " ")
-	d.add("cmake-test", dir, spec.Gate{
-		Command: []string{"sh", "-c", "cmake -S " + text.Shell(dir) + " -B " + built + " && cmake --build " + built +
-			" -j 4 && { " + test + "; code=$?; cat " + report + "; exit $code; }"},
-		Format: gate.FormatJUnit,
+	const report = `"$TMPDIR/ctest.xml"`
+	test := []string{"ctest", "--test-dir", built, "--output-on-failure", "--no-tests=error", "--output-junit", report}
+	d.reported("cmake-test", dir, d.cmakeBuild(dir), strings.Join(test, " "), report)
+}
+
+// meson adds the gate of a project of Meson.
+func (d *detector) meson(dir string) {
+	d.reported("meson-test", dir, "meson setup "+built+" "+text.Shell(dir)+" && meson compile -C "+built,
+		"meson test --no-rebuild -C "+built, `"$TMPDIR/build/meson-logs/testlog.junit.xml"`)
+}
+
+// reported adds a gate that builds, tests and prints the report of the tests.
+func (d *detector) reported(name, dir, build, test, report string) {
+	d.add(name, dir, spec.Gate{
+		Command: []string{"sh", "-c", build + " && { " + test + "; code=$?; cat " + report + "; exit $code; }"},
+		Format:  gate.FormatJUnit,
 	})
 }
 
+// autoconf adds the gate of a project of autoconf, which is made in a copy: it writes its scripts beside their sources.
+func (d *detector) autoconf(dir string) {
+	d.add("make-check", dir, spec.Gate{Command: []string{"sh", "-c", "cp -R " + text.Shell(dir) + " " + built + " && cd " +
+		built + " && autoreconf -fi && ./configure && make -j 4 && make check"}})
+}
+
 // make adds the gate of a Makefile.
-func (d *detector) make(dir, target string) {
-	command := []string{"make"}
+func (d *detector) make(dir string) {
+	command, target := []string{"make"}, d.target(dir)
 	if dir != "." {
 		command = append(command, "-C", dir)
 	}

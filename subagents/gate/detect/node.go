@@ -153,7 +153,11 @@ func (m *manifest) depends() bool { return len(m.Deps)+len(m.Dev)+len(m.Opt) > 0
 
 // npmProject adds the gate and the setup of one installed package.
 func (d *detector) npmProject(dir string, m *manifest, with manager) {
-	if g, ok := testGate(dir, m, with); ok {
+	if gates := chained(m, with); dir == "." && len(gates) > 0 {
+		for _, g := range gates {
+			d.add(with.name+"-"+g.Name, dir, g)
+		}
+	} else if g, ok := testGate(dir, m, with); ok {
 		d.add(with.name+"-test", dir, g)
 	} else if tool, words := d.orchestrator(dir); tool != "" {
 		d.add(tool+"-test", dir, spec.Gate{Command: slices.Concat(with.exec(dir), words)})
@@ -210,7 +214,7 @@ func (m manager) install() string {
 // gates cannot download it.
 func (d *detector) program(m *manifest, with manager) string {
 	version := namedVersion(m.Manager)
-	if with.name == "npm" || with.name == "bun" || version == "" && (d.Has == nil || d.Has(with.name)) {
+	if with.name == "npm" || version == "" && (d.Has == nil || d.Has(with.name)) {
 		return ""
 	}
 	name := with.name
@@ -218,7 +222,7 @@ func (d *detector) program(m *manifest, with manager) string {
 	case with.berry:
 		name = "@yarnpkg/cli-dist"
 		version = cmp.Or(version, "4")
-	case version == "" && with.name == "yarn":
+	case version == "" && with.name != "pnpm":
 		version = "1"
 	case version == "":
 		version = pnpmOf(d.text(with.lock))

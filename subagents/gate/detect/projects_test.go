@@ -182,6 +182,90 @@ func TestProjectsBelow(t *testing.T) {
 			setup: "sh -c { (cd a && python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .) || " +
 				"echo 'not installed: a/requirements.txt'; }",
 		},
+		"poetry": {
+			files: map[string]string{
+				"pyproject.toml": "[tool.poetry.group.test]\noptional = true\n[tool.poetry.group.docs]\noptional = true\n" +
+					"[project.optional-dependencies]\ntests = []",
+				"poetry.lock": "", "test_a.py": "",
+			},
+			o:     Options{Whole: true},
+			gates: []string{"pytest: " + pytest(".venv/bin/python", "")},
+			setup: "env POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction --with test --extras tests",
+		},
+		"no poetry on the machine": {
+			files: map[string]string{"pyproject.toml": "[tool.poetry]\n[build-system]", "poetry.lock": "", "test_a.py": ""},
+			o:     Options{Whole: true, Has: func(program string) bool { return program != "poetry" }},
+			gates: []string{"pytest: " + pytest(".venv/bin/python", "")},
+			setup: "sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install pytest -e .",
+		},
+		"python whose tests need more than the package": {
+			files: map[string]string{
+				"pyproject.toml": "[build-system]\n[project.optional-dependencies]\ndev = []\ntest = []\n[dependency-groups]\n" +
+					"base = ['a>=1']\ntests = ['b', {include-group = 'base'}]\nloop = [{include-group = 'loop'}]",
+				"tox.ini": "[x]\ndeps =\n    c >= 2  # https://c.example\n    py3{9,10}: d\n[testenv]\ndeps =\n    {[x]deps}\n\n" +
+					"    -r{toxinidir}/more.pip\n    -r gone.txt\n    e[f]\npassenv = X\n[testenv:y]\ndeps = z\n",
+				"test_a.py": "", "more.pip": "",
+			},
+			o:     Options{Whole: true},
+			gates: []string{"pytest: " + pytest(".venv/bin/python", "")},
+			setup: "sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install 'c >= 2' -r more.pip 'e[f]' b 'a>=1' pytest -e '.[test]'",
+		},
+		"crates with tests of other marks": {
+			files: map[string]string{
+				"a/Cargo.toml": "[package]", "a/a.rs": "#[tokio::test(flavor = \"x\")]", "b/Cargo.toml": "[package]", "b/b.rs": "#[rstest]",
+				"c/Cargo.toml": "[package]", "c/c.rs": "#[cfg(test)] #[testify]",
+			},
+			gates: []string{
+				"cargo-test-a: cargo test --manifest-path a/Cargo.toml --workspace --no-fail-fast",
+				"cargo-test-b: cargo test --manifest-path b/Cargo.toml --workspace --no-fail-fast",
+			},
+			notes: []string{"no gate tests Rust crates (c): no tests were found"},
+		},
+		"a workspace of crates without a lock file": {
+			files: map[string]string{"Cargo.toml": "[workspace]\nmembers = ['a']", "a/Cargo.toml": "[dependencies]\nx = '1'"},
+			gates: []string{"cargo-test: cargo test --workspace --no-fail-fast"},
+			setup: "cargo fetch",
+		},
+		"meson": {
+			files: map[string]string{"meson.build": "subdir('t')", "t/meson.build": "t = executable()\ntest('t', t)", "Makefile": "test:\n"},
+			gates: []string{`meson-test: sh -c meson setup "$TMPDIR/build" . && meson compile -C "$TMPDIR/build" && ` +
+				`{ meson test --no-rebuild -C "$TMPDIR/build"; code=$?; ` +
+				`cat "$TMPDIR/build/meson-logs/testlog.junit.xml"; exit $code; }`},
+		},
+		"a Makefile, where the machine has no meson": {
+			files: map[string]string{"meson.build": "test('t', t)", "Makefile": "test:\n"},
+			o:     Options{Has: func(program string) bool { return program != "meson" }},
+			gates: []string{"make-test: make test"},
+		},
+		"autoconf": {
+			files: map[string]string{"configure.ac": "", "Makefile.am": "", "tests/Makefile.am": "TESTS = a", "CMakeLists.txt": ""},
+			gates: []string{`make-check: sh -c cp -R . "$TMPDIR/build" && cd "$TMPDIR/build" && autoreconf -fi && ./configure && ` +
+				"make -j 4 && make check"},
+		},
+		"CMake without tests": {
+			files: map[string]string{
+				"CMakeLists.txt": "option(A_BUILD_TESTS \"x\" OFF)\n option( B_TEST \"y\" )\noption(C_TESTS \"\" ON)\noption(LATEST \"\" ${X})",
+				"a.c":            "",
+			},
+			gates: []string{`cmake-build: sh -c cmake -S . -B "$TMPDIR/build" -DA_BUILD_TESTS=ON -DB_TEST=ON && cmake --build "$TMPDIR/build" -j 4`},
+		},
+		"checks before tests": {
+			files: map[string]string{"package.json": `{"scripts":{"test":"npm run lint && tsc --noEmit && A='b' ava","lint":"xo"}}`},
+			gates: []string{
+				"npm-xo: npm exec -- sh -c npm run lint", "npm-tsc: npm exec -- sh -c tsc --noEmit",
+				"npm-test: npm exec -- sh -c A='b' ava --tap",
+			},
+		},
+		"a build before tests": {
+			files: map[string]string{"package.json": `{"scripts":{"test":"xo && npm run build && ava","build":"tsc"}}`},
+			gates: []string{"npm-test: npm test -- --tap"},
+		},
+		"bun": {
+			files: map[string]string{"package.json": `{"scripts":{"test":"x"},"devDependencies":{"y":"1"}}`, "bun.lock": ""},
+			o:     Options{Has: func(string) bool { return false }},
+			gates: []string{"bun-test: bun run test"},
+			setup: `sh -c npm install --global --no-audit --no-fund --prefix "$DIVISI_TOOLS" bun@1 && bun install --frozen-lockfile`,
+		},
 		"the short target": {
 			files: map[string]string{"Makefile": "all test: x\n\t./t\ncheck:\n", "sub/Makefile": "test:\n", "sub/a.c": ""},
 			gates: []string{"make-check: make check"},
@@ -206,7 +290,7 @@ func TestProjectsBelow(t *testing.T) {
 		"no program for it": {
 			files: map[string]string{"c/CMakeLists.txt": "enable_testing()", "c/x.c": "", "c/d/CMakeLists.txt": "add_test(x)"},
 			o:     Options{Has: func(string) bool { return false }},
-			notes: []string{"no gate tests CMake projects (c): this machine has no cmake"},
+			notes: []string{"no gate tests CMakeLists.txt (c): this machine has no cmake"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ var (
 	requirements = lazyregexp.New(`^(?:requirements(?:/.*)?|[\w.-]*requirements[\w.-]*)\.(?:txt|in)$`)
 	// otherNeeds are those of documentation, and the oldest ones beside the latest.
 	otherNeeds = lazyregexp.New(`(?i)doc|oldest`)
-	testGroup  = lazyregexp.New(`(?m)^\s*(tests?|testing)\s*=\s*\[`)
+	testGroup  = lazyregexp.New(`^(?:tests?|testing|dev|develop)$`)
 	testFile   = lazyregexp.New(`(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$`)
 	// testPaths matches the setting in a file of pytest, with what follows it in lines that are indented.
 	testPaths = lazyregexp.New(`(?m)^testpaths[ \t]*=(.*(?:\n[ \t]+\S.*)*)`)
@@ -29,9 +30,16 @@ var (
 
 // pyproject is the relevant part of a pyproject.toml.
 type pyproject struct {
-	Project *struct{ Dependencies []any }
-	Tool    struct {
-		Poetry *struct{ Dependencies map[string]any }
+	Project *struct {
+		Dependencies []any
+		Optional     map[string]any `toml:"optional-dependencies"`
+	}
+	Groups map[string]any `toml:"dependency-groups"`
+	Tool   struct {
+		Poetry *struct {
+			Dependencies map[string]any
+			Group        map[string]any
+		}
 		Pytest *struct {
 			Options struct{ Testpaths any } `toml:"ini_options"`
 		}
@@ -47,6 +55,7 @@ type pythonProject struct {
 	has       func(string) bool
 	content   func(string) string
 	testpaths []string
+	extras    map[string]any
 }
 
 // pythonIn reads what a directory says of a Python project.
@@ -59,6 +68,9 @@ func (d *detector) pythonIn(dir string) *pythonProject {
 	p.text = p.content("pyproject.toml")
 	if toml.Unmarshal([]byte(p.text), &p.file) != nil {
 		p.file = pyproject{}
+	}
+	if p.file.Project != nil {
+		p.extras = p.file.Project.Optional
 	}
 	if pytest := p.file.Tool.Pytest; pytest != nil {
 		p.testpaths = strs(pytest.Options.Testpaths)
@@ -205,37 +217,104 @@ func (d *detector) srcLayout(dir string) bool {
 // pythonSetup is the line that installs, in the project's directory, what its tests import, and the file that shows it. It is
 // proposed only where the machine has what the line needs.
 func (d *detector) pythonSetup(p *pythonProject) (line, why string) {
-	sync := "uv sync --frozen"
-	if _, table, found := strings.Cut(p.text, "[dependency-groups]"); found {
-		if named := testGroup.FindStringSubmatch(table); named != nil {
-			sync += " --group " + named[1]
+	switch {
+	case p.has("uv.lock") && (d.Has == nil || d.Has("uv")):
+		line = "uv sync --frozen" + forTests(" --group ", p.file.Groups)
+		if p.file.Tool.UV.Workspace != nil {
+			line = strings.Join([]string{line, "--all-packages"}, " ")
+		}
+		return line, "uv.lock"
+	case p.has("poetry.lock") && (d.Has == nil || d.Has("poetry")):
+		line = "env POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction"
+		if of := p.file.Tool.Poetry; of != nil {
+			line += forTests(" --with ", of.Group)
+		}
+		return line + forTests(" --extras ", p.extras), "poetry.lock"
+	}
+	return d.pip(p)
+}
+
+// forTests is the group or extra that is named after tests, else that of the developers, after the words before it; "" for none.
+func forTests(before string, groups map[string]any) (found string) {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		if testGroup.MatchString(name) {
+			found = before + name // dev comes before test
 		}
 	}
-	if p.file.Tool.UV.Workspace != nil {
-		sync = strings.Join([]string{sync, "--all-packages"}, " ")
-	}
-	if p.has("uv.lock") && (d.Has == nil || d.Has("uv")) {
-		return sync, "uv.lock"
-	}
-	var files []string
+	return found
+}
+
+// pip is the line for a project without a lock file that the machine can read: its files of requirements, what tox installs for
+// its tests, a group or an extra for tests, and the package itself.
+func (d *detector) pip(p *pythonProject) (line, why string) {
+	args, seen := []string(nil), map[string]bool{}
 	for _, file := range d.files {
 		rel, ok := file, within(file, p.dir)
 		if p.dir != "." {
 			rel = strings.TrimPrefix(file, p.dir+"/")
 		}
 		if ok && requirements.MatchString(rel) && strings.HasSuffix(rel, ".txt") && !otherNeeds.MatchString(rel) {
-			files = append(files, rel)
+			args, why = append(args, "-r", text.Shell(rel)), cmp.Or(why, rel)
 		}
 	}
-	if len(files) == 0 {
+	packaged := strings.Contains(p.text, "[build-system]") || p.has("setup.py")
+	switch {
+	case len(args) == 0 && !packaged:
 		return "", ""
+	case len(args) == 0:
+		if why = "pyproject.toml"; p.text == "" {
+			why = "setup.py"
+		}
+		for _, one := range slices.Concat(p.tox("testenv", seen), p.group(forTests("", p.file.Groups), seen)) {
+			args = append(args, text.Shell(one))
+		}
+		args = append(args, "pytest")
 	}
-	line = "python3 -m venv --system-site-packages .venv && .venv/bin/pip install"
-	for _, file := range files {
-		line += " -r " + text.Shell(file)
+	if extra := forTests("'.[", p.extras); packaged && extra != "" {
+		args = append(args, "-e", extra+"]'")
+	} else if packaged {
+		args = append(args, "-e", ".")
 	}
-	if strings.Contains(p.text, "[build-system]") || p.has("setup.py") {
-		line += " -e ."
+	return "python3 -m venv --system-site-packages .venv && .venv/bin/pip install " + strings.Join(args, " "), why
+}
+
+// group are the packages of a dependency group, with those of the groups that it includes.
+func (p *pythonProject) group(name string, seen map[string]bool) (packages []string) {
+	for _, one := range strs(p.file.Groups[name]) {
+		if p.file.Groups[one] == nil {
+			packages = append(packages, one)
+		} else if !seen[one] {
+			seen[one] = true
+			packages = append(packages, p.group(one, seen)...)
+		}
 	}
-	return line, files[0]
+	return packages
+}
+
+var (
+	toxDeps  = lazyregexp.New(`(?m)^deps[ \t]*=(.*(?:\n(?:[ \t]+\S.*|[ \t]*|#.*))*)`)
+	toxOther = lazyregexp.New(`^\{\[([^\]]+)\]deps\}$`)
+	toxFile  = lazyregexp.New(`^-r\s*(?:\{toxinidir\}/)?([\w./-]+)$`)
+	// toxPackage matches a package without conditions of tox, which stand in front of a colon.
+	toxPackage = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:\s*[<>=!~][^:{}]*)?$`)
+)
+
+// tox are the packages that tox installs for the tests in each environment.
+func (p *pythonProject) tox(section string, seen map[string]bool) (packages []string) {
+	_, body, _ := strings.Cut("\n"+p.content("tox.ini"), "\n["+section+"]\n")
+	body, _, _ = strings.Cut(body, "\n[")
+	deps := toxDeps.FindStringSubmatch(body)
+	for line := range strings.Lines(strings.Join(deps[min(1, len(deps)):], "")) {
+		line, _, _ = strings.Cut(line, " #")
+		line = strings.TrimSpace(line)
+		if other := toxOther.FindStringSubmatch(line); other != nil && !seen[line] {
+			seen[line] = true
+			packages = append(packages, p.tox(other[1], seen)...)
+		} else if file := toxFile.FindStringSubmatch(line); file != nil && p.has(file[1]) {
+			packages = append(packages, "-r", file[1])
+		} else if toxPackage.MatchString(line) && !slices.Contains(packages, line) {
+			packages = append(packages, line)
+		}
+	}
+	return packages
 }

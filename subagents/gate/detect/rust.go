@@ -8,6 +8,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/subagents/gate"
@@ -77,6 +78,9 @@ func (d *detector) rust() {
 	}
 }
 
+// crateTest matches what marks a test: #[test], that of an asynchronous runtime, or of cases.
+var crateTest = lazyregexp.New(`#\[(?:[\w:]+::)?(?:test|rstest|test_case|quickcheck|apply)\b|\b(?:proptest|quickcheck)!`)
+
 // maxSources bounds the files of a crate that are read to find tests.
 const maxSources = 100
 
@@ -88,7 +92,7 @@ func (d *detector) hasTests(dir string) bool {
 			return false
 		}
 		read++
-		return strings.Contains(d.text(file), "#[test]")
+		return crateTest.MatchString(d.text(file))
 	})
 }
 
@@ -108,7 +112,11 @@ func (d *detector) cargo(dir string) {
 	switch {
 	case strings.Contains(d.text(lock), "\nsource = "):
 		d.try(".", fetch+" --locked", lock, dir != ".")
-	case !d.known[lock] && strings.Contains(d.text(path.Join(dir, "Cargo.toml")), "dependencies"):
+	case !d.known[lock] && slices.ContainsFunc(d.under("Cargo.toml"), func(file string) bool {
+		root, c := d.crate(dir), d.crate(path.Dir(file))
+		return path.Dir(file) == dir && strings.Contains(d.text(file), "dependencies") ||
+			c.Workspace == nil && root.holds(dir, path.Dir(file)) && c.fetches()
+	}):
 		d.try(".", fetch, path.Join(dir, "Cargo.toml"), dir != ".")
 	}
 }

@@ -1,10 +1,12 @@
 package detect
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"divisi/internal/lazyregexp"
+	"divisi/internal/spec"
 	"divisi/subagents/gate"
 )
 
@@ -90,4 +92,30 @@ func (r runner) runs(words []string) bool {
 
 func has(words []string, flag string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return w == flag || strings.HasPrefix(w, flag+"=") })
+}
+
+// checks are programs that read the tree and change nothing.
+var checks = []string{"xo", "eslint", "standard", "tsc --noEmit", "tsd", "prettier --check", "biome", "oxlint"}
+
+// chained returns the commands of a script that runs only checks before a runner of tests, each a gate by itself: a check that is
+// red, as a linter becomes that no lock file holds, then leaves the others to prove changes.
+func chained(m *manifest, with manager) (gates []spec.Gate) {
+	parts := strings.Split(m.test(), "&&")
+	last := len(parts) - 1
+	env, flags, format := reporter(parts[last])
+	if last == 0 || format == "" || with.name != "npm" && with.name != "pnpm" {
+		return nil
+	}
+	for _, part := range parts[:last] {
+		part = strings.TrimSpace(part)
+		script := cmp.Or(m.Scripts[aliasOf(part, m.Scripts)], part)
+		is := slices.IndexFunc(checks, func(check string) bool { return strings.HasPrefix(script+" ", check+" ") })
+		if is < 0 || syntax.MatchString(script) {
+			return nil
+		}
+		name, _, _ := strings.Cut(checks[is], " ")
+		gates = append(gates, spec.Gate{Name: name, Command: append(with.exec("."), "sh", "-c", part)})
+	}
+	tests := strings.Join(slices.Concat(env, []string{strings.TrimSpace(parts[last])}, flags), " ")
+	return append(gates, spec.Gate{Name: "test", Command: append(with.exec("."), "sh", "-c", tests), Format: format})
 }

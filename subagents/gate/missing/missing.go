@@ -42,6 +42,11 @@ type kind struct {
 
 var node = strings.Fields(`npm npx pnpm yarn bun node mocha jest vitest`)
 
+// install is what to do where no setup of a repository brings what is missing.
+const install = "install it on the machine"
+
+var native = strings.Fields(`make cmake meson sh cargo`)
+
 var kinds = []kind{
 	{
 		line: lazyregexp.New(`module lookup disabled by GOPROXY=off|/@v/[^ "]+": dial tcp|` +
@@ -76,7 +81,18 @@ var kinds = []kind{
 		what:   "the right to trace processes is missing",
 		advice: "commands have it where the machine gives them namespaces and Landlock",
 	},
-	{line: lazyregexp.New(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$`), what: "the program %s is not installed"},
+	{line: lazyregexp.New(`\brequires rustc (\d[\w.]*)`), what: "Rust %s is not installed", advice: install},
+	{line: lazyregexp.New(`\bgo\.(?:mod|work) requires go >= (\d[\w.]*)`), what: "Go %s is not installed", advice: install},
+	{line: lazyregexp.New(`(?:release version|target release:) (\d+)`), what: "Java %s is not installed", advice: install},
+	{
+		line: lazyregexp.New(`^\s+Could NOT find (\w+)|configuration file provided by "(\w+)"|^No package '([\w.+-]+)' found|` +
+			`\bfatal error: '?([\w./+-]+\.h(?:pp)?)'?(?:: No such file or directory| file not found)`),
+		tools: native, what: "the library, or its header, %s is not installed", advice: install,
+	},
+	{
+		line: lazyregexp.New(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$|^make\S*: ([\w.+-]+): No such file or directory$`),
+		what: "the program %s is not installed",
+	},
 }
 
 // Of names what red gates lack, each once. proposed is the setup that is proposed for the repository, nil for none; ran reports
@@ -124,7 +140,7 @@ func find(r *spec.Receipt) (Need, bool) {
 			quoted := text.Clip(strings.Join(strings.Fields(line), " "), maxLine)
 			l := Need{What: k.what, Line: quoted, Setup: k.setup, Advice: k.advice}
 			if strings.Contains(k.what, "%s") {
-				l.What = fmt.Sprintf(k.what, text.Clip(m[1], maxName))
+				l.What = fmt.Sprintf(k.what, text.Clip(cmp.Or(m[1:]...), maxName))
 			}
 			return l, true
 		}

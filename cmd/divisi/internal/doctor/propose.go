@@ -82,6 +82,9 @@ func (p *Proposal) Choose(chosen []int) {
 	}
 }
 
+// Notes name what was found and is in no gate.
+func (p *Proposal) Notes() []string { return p.found.Notes }
+
 // Services are the lines that tell the services, in the words for the file, and how many they are.
 func (p *Proposal) Services() (lines []string, n int) {
 	return text.Lines(p.found.Beside.File(true)), len(p.found.Beside.Services)

@@ -66,6 +66,9 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	d.Store.Path, d.Store.Log = g.StateDir, g.Log
+	if !o.print {
+		fmt.Fprintln(g.Out, "Reading the files of the checked out commit…")
+	}
 	p, err := d.Propose(ctx, o.Repo)
 	if err != nil {
 		return err
@@ -85,6 +88,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	if len(p.Gates) == 0 {
+		g.printLines(p.Notes())
 		return usage.Errorf("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
 			"    - {name: build, command: [make, build]}\nSee docs/project.md", display.Sanitize(p.Top), projectPlace)
 	}
