@@ -223,7 +223,7 @@ func testTexts(file string, source []byte) (map[string]string, error) {
 	texts := map[string]string{}
 	for _, d := range parsed.Decls {
 		fun, ok := d.(*ast.FuncDecl)
-		if ok && fun.Recv == nil && strings.HasPrefix(fun.Name.Name, "Test") && fun.Name.Name != "TestMain" {
+		if ok && fun.Recv == nil && testName.MatchString(fun.Name.Name) && fun.Name.Name != "TestMain" {
 			texts[fun.Name.Name] = string(source[set.PositionFor(fun.Pos(), false).Offset:set.PositionFor(fun.End(), false).Offset])
 		}
 	}

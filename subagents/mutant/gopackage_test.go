@@ -91,7 +91,11 @@ func TestWhatTestsProve(t *testing.T) {
 	}{
 		"both sides": {"func TestFee(t *testing.T) {\n\tif Fee(10) != 0 || Fee(11) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 5},
 		"one side":   {"func TestFee(t *testing.T) {\n\tif Fee(99) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 2},
-		"empty":      {"func TestFee(t *testing.T) {}\n", "the tests reach no statement of the package that they are in", 0},
+		"one of two": {
+			"func TestFee(t *testing.T) {\n\tif Fee(99) != 3 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestTrue(t *testing.T) {\n\tFee(1)\n}\n",
+			"TestTrue: no change of the code makes it fail", 2,
+		},
+		"empty": {"func TestFee(t *testing.T) {}\n", "the tests reach no statement of the package that they are in", 0},
 		"no assertion": {
 			"func TestFee(t *testing.T) {\n\tFee(10)\n}\n",
 			"the tests pass with each of 3 changes of code that they reach and that no other test finds", 0,

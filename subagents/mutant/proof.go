@@ -15,6 +15,8 @@ import (
 // alone: what the tests prove. Known are those that the others kill too, Lives those that all tests let live.
 type Proof struct {
 	Kills, Known, Lives []Mutant
+	// Idle are those of several tests that find none of them: empty, always skipped, or true whatever the code does.
+	Idle []string
 	// Reached is how many mutants the tests reach.
 	Reached int
 }
@@ -67,14 +69,33 @@ func (p *GoPackage) Prove(ctx context.Context, tests []string) (proof Proof, err
 			proof.Lives = append(proof.Lives, m)
 		}
 	}
-	return proof, nil
+	if len(tests) > 1 {
+		proof.Idle, err = p.idle(ctx, tests, slices.Concat(proof.Kills, proof.Known), limit)
+	}
+	return proof, err
 }
 
-var testName = lazyregexp.New(`(?m)^Test\S*$`)
+// idle are the tests that kill none of some mutants.
+func (p *GoPackage) idle(ctx context.Context, tests []string, mutants []Mutant, limit time.Duration) (names []string, err error) {
+	for _, test := range tests {
+		killed := false
+		for i := 0; i < len(mutants) && !killed; i++ {
+			if killed, err = p.kills(ctx, mutants[i].Number, []string{test}, limit); err != nil {
+				return nil, err
+			}
+		}
+		if !killed {
+			names = append(names, test)
+		}
+	}
+	return names, nil
+}
+
+var testName = lazyregexp.New(`(?m)^(?:Test|Example|Fuzz)\S*$`)
 
 // others are the tests of the package but for the given.
 func (p *GoPackage) others(ctx context.Context, tests []string) (names []string, err error) {
-	out, ok, err := p.run(ctx, nil, []string{p.program(), "-test.list=^Test"}, firstLimit)
+	out, ok, err := p.run(ctx, nil, []string{p.program(), "-test.list=."}, firstLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +118,8 @@ func spread(list []int, most int) (some []int) {
 // Refusal is why the tests prove nothing; "" where they kill a mutant that lived.
 func (p Proof) Refusal() string {
 	switch {
+	case len(p.Kills) > 0 && len(p.Idle) > 0:
+		return fmt.Sprintf("%s: no change of the code makes it fail", text.Some(p.Idle, maxNamed))
 	case len(p.Kills) > 0:
 		return ""
 	case p.Reached == 0:

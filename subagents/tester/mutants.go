@@ -36,7 +36,7 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 		return r, fmt.Errorf("find the tests that are new since %s: %w", t.Assignment.Since, err)
 	}
 	if len(tests) == 0 {
-		r.Signatures = []string{"mutants: the patch has no new test in a _test.go file"}
+		r.Signatures = []string{"the patch has no new test in a _test.go file"}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(tests)) {
 		r.Tests += len(tests[dir])
@@ -49,7 +49,7 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 			return r, fmt.Errorf("try mutants in %s: %w", dir, err)
 		}
 		if why != "" {
-			r.Signatures = append(r.Signatures, fmt.Sprintf("mutants: %s: %s", dir, why))
+			r.Signatures = append(r.Signatures, fmt.Sprintf("%s: %s", of(dir), why))
 		}
 		for _, m := range proof.Kills {
 			r.Kills = append(r.Kills, m.In(dir))
@@ -65,6 +65,14 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 	slices.Sort(r.Signatures)
 	r.Duration = time.Since(begin)
 	return r, t.leave(ctx, &r)
+}
+
+// of names a package by its directory.
+func of(dir string) string {
+	if dir == "." {
+		return "the package at the top"
+	}
+	return "the package in " + dir
 }
 
 // newTests are the tests of the files that the patch adds or changes, by the directories of their packages.
