@@ -65,7 +65,7 @@ var arrows = []struct {
 	{"needs", []string{"act", "console/display", "proof", "run", "settings", "store"}},
 	{"shard", []string{"evidence", "plan", "request"}},
 	{"mirrors", nil},
-	{"twin", nil},
+	{"twin", []string{"recovery", "run"}},
 	{"audit", nil},
 	{"backup", []string{"store"}},
 	{"metrics", nil},
@@ -79,7 +79,7 @@ var arrows = []struct {
 	{"door", []string{"act", "call", "client", "conduct", "dashboard", "depot", "host", "mcpserver", "view"}},
 	{"hub", []string{"audit", "backup", "call", "client", "dashboard", "decision", "depot", "door", "eventlog", "fault", "host", "metrics", "run", "station"}},
 	{"sample", []string{"depot", "store"}},
-	{".", []string{"act", "client", "conduct", "depot", "door", "fault"}},
+	{".", []string{"act", "client", "conduct", "depot", "door", "fault", "twin"}},
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.

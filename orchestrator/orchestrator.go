@@ -15,6 +15,7 @@ import (
 	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/door"
+	"divisi/orchestrator/twin"
 )
 
 // These describe a run, and its questions to the embedding program.
@@ -90,7 +91,10 @@ type (
 
 // Start begins a run. It returns once the run's first event is in the log; an error before leaves nothing behind. The run goes on
 // until it ends or ctx does, which stops it in order. Without Wait or Close it keeps its log open until the process ends.
-func Start(ctx context.Context, o Options) (*Run, error) { return conduct.Start(ctx, o) }
+func Start(ctx context.Context, o Options) (*Run, error) {
+	o.ProveTwin = twin.Prove
+	return conduct.Start(ctx, o)
+}
 
 // Startable reports what would keep Start from beginning a run.
 func Startable(ctx context.Context, o Options) error { return conduct.Startable(ctx, o) }
@@ -99,7 +103,10 @@ func Startable(ctx context.Context, o Options) error { return conduct.Startable(
 func Preview(ctx context.Context, o Options) (Previewed, error) { return conduct.Preview(ctx, o) }
 
 // Resume goes on with a run, as Start does. Its state is computed from its log.
-func Resume(ctx context.Context, o ResumeOptions) (*Run, error) { return conduct.Resume(ctx, o) }
+func Resume(ctx context.Context, o ResumeOptions) (*Run, error) {
+	o.ProveTwin = twin.Prove
+	return conduct.Resume(ctx, o)
+}
 
 // Submit has the host on a server carry out a run of a repository of this machine.
 func Submit(ctx context.Context, o Options, at Server) (*Run, error) {

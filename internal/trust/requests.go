@@ -55,13 +55,20 @@ func Requests(project *spec.Project, roles map[string]spec.Role) []string {
 	return slices.Compact(l)
 }
 
-// Unconfined lists commands that are to run outside the sandbox, in lines as those of Requests.
-func Unconfined(setup []string, gates []spec.Gate) []string {
+// Unconfined lists the commands of a project that are to run outside the sandbox, in lines as those of Requests.
+func Unconfined(p *spec.Project) []string {
 	var l list
-	if len(setup) > 0 {
-		l.addf("outside the sandbox, as you: setup: %s", setup)
+	if len(p.Setup.Command) > 0 {
+		l.addf("outside the sandbox, as you: setup: %s", p.Setup.Command)
 	}
-	for _, g := range gates {
+	for _, s := range p.Services {
+		for _, command := range [][]string{s.Prepare, s.Command, s.Ready} {
+			if len(command) > 0 {
+				l.addf("outside the sandbox, as you: service %s: %s", s.Name, command)
+			}
+		}
+	}
+	for _, g := range p.Gates {
 		l.addf("outside the sandbox, as you: gate %s: %s", g.Name, g.Command)
 	}
 	return l

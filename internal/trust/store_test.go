@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
 )
 
 func open(t *testing.T, dir, identity, repository string) *Store {
@@ -50,7 +52,7 @@ func TestStore(t *testing.T) {
 	d, err = s.Twin().Read()
 	require.NoError(t, err)
 	require.Nil(t, d, "a decision of its own")
-	_, err = s.Twin().Write(Unconfined([]string{"make", "deps"}, nil), time.Unix(1, 0).UTC())
+	_, err = s.Twin().Write(Unconfined(&spec.Project{Setup: spec.Setup{Command: []string{"make", "deps"}}}), time.Unix(1, 0).UTC())
 	require.NoError(t, err)
 	require.NoError(t, s.Forget())
 	require.NoFileExists(t, filepath.Join(dir, "id.json"))

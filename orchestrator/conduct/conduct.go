@@ -214,6 +214,9 @@ func (h *Half) conductorConfig(setup string) conductor.Config {
 		Decide: h.decider(), Keys: h.Spec.Keys, Version: release.Version(), Ordered: h.Ordered,
 		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Caller: h.Caller,
 	}
+	if h.ProveTwin != nil {
+		c.Twin = h.twin
+	}
 	h.workers().configure(&c)
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/client"
+	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
 
@@ -22,6 +23,9 @@ type Machine struct {
 	// set, the run waits for Send to answer its agents' questions.
 	Approve     func(ctx context.Context, q Approval) (Answer, error)
 	AutoApprove bool // every plan is approved, and Approve is not called
+
+	// ProveTwin prepares the comparison of a head with the user's own shell; package orchestrator sets it. See twin.Prove.
+	ProveTwin func(s *run.State, state, mirror string, agreed []string) func(context.Context) (*run.Twin, error)
 
 	// Decide answers what only a person can, but for plans. It is called once for each decision, one after the other, on a
 	// goroutine of its own, and returns when ctx ends. It may be nil: Run.Act answers too.
@@ -94,6 +98,9 @@ type Options struct {
 	// Propose decides about a setup that no file names and without which the detected gates cannot run, as the files in why show.
 	// requests are those of Trust with it. Without a yes, or when it is nil, the run starts without the setup.
 	Propose func(ctx context.Context, setup, why, requests []string) (bool, error)
+	// Twin has setup and gates run once more on what has landed, outside the sandbox, as the user of this process, and compared.
+	// It decides whether the commands may; without a yes the run does not start. nil for no such comparison.
+	Twin func(ctx context.Context, commands []string) (bool, error)
 	// Fetch decides whether objects of the base commit that a partial clone lacks are fetched from its remote, with the git
 	// settings and credentials of the account of this process, into StateDir. Without a yes, or when it is nil, the run does
 	// not start.

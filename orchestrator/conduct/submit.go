@@ -27,6 +27,9 @@ func Submit(ctx context.Context, o Options, at depot.Server) (*client.Run, error
 		return nil, usage.Errorf("name the URL of the server that conducts the run")
 	case o.NATS != "" || o.WritePlan != nil:
 		return nil, usage.Errorf("a run that is submitted has neither NATS nor WritePlan: its host conducts it")
+	case o.Twin != nil:
+		return nil, usage.Errorf("twin compares with your own shell, and the host of a run that is submitted has another one: " +
+			"start the run here, or compare once its branch is here")
 	}
 	o.Elsewhere, o.Approve, o.Decide = true, Waits, nil
 	h, err := prepare(ctx, &o, toBegin)

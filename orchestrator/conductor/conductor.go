@@ -44,6 +44,8 @@ type Config struct {
 	// had is the commit that it was put at before, or empty.
 	Mirror  *git.Repo
 	Publish func(ctx context.Context, commit, base, had string) (ref string, err error)
+	// Twin prepares the comparison of the head with the user's own shell; nil where no run compares.
+	Twin func(*run.State) func(context.Context) (*run.Twin, error)
 	// Tree reads the content of a commit for expanding shard rules, whose commands see the environment of that id.
 	Tree func(commit, environment string) plan.Tree
 	// Baselines keeps what the gates found on base commits; nil keeps nothing.
@@ -118,6 +120,8 @@ type Conductor struct {
 	// on the queue and no such report.
 	reported atomic.Pointer[time.Time]
 	alone    int
+	// comparing is set while the head is compared with the user's own shell.
+	comparing bool
 	// idle is the rule for a run in which only a person can do something.
 	idle func(*run.State) []run.Action
 	// enlists are what workers elsewhere ask of the loop.
@@ -333,7 +337,7 @@ func (c *Conductor) step(ctx context.Context) error {
 
 func (c *Conductor) finish(ctx context.Context) func(*run.State) []run.Action {
 	return func(s *run.State) []run.Action {
-		if !phase.Over(s) {
+		if !phase.Over(s) || c.comparing {
 			return nil
 		}
 		tree, err := c.cfg.Mirror.Tree(ctx, s.Head)

@@ -68,7 +68,6 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return c.write(ctx, a)
 	case run.Tell:
 		c.tell(ctx, a.Work)
-		return nil
 	case run.TakeBack:
 		return c.takeBack(ctx, a.Work)
 	case run.SyncHead:
@@ -88,21 +87,20 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 		return c.end(ctx, a.Data)
 	case run.Approve:
 		c.approve(ctx, a.Plan)
-		return nil
 	case askDecision:
 		c.ask(ctx, a.Decision)
-		return nil
 	case compare:
 		return c.shape(ctx, &a.Decision)
 	case readEdits:
 		return c.readEdits(ctx, a.tasks)
+	case run.ProveTwin:
+		return c.proveTwin(ctx)
 	case run.Fail:
 		return a.Err
 	case phase.Recall:
 		return c.execute(ctx, a.Then(c.keptBaseline(ctx)))
 	case phase.Keep:
 		c.keepBaseline(ctx)
-		return nil
 	case run.Expand:
 		return c.expand(ctx, a)
 	case acceptance.Import:
@@ -120,6 +118,7 @@ func (c *Conductor) executeOne(ctx context.Context, action run.Action) error {
 	default:
 		return fmt.Errorf("no way to execute a %T", a)
 	}
+	return nil
 }
 
 // together appends what actions append as one message, behind those that stand before the first of them, and before the others.

@@ -79,6 +79,27 @@ func (c *Conductor) PublishLanded(ctx context.Context) (string, error) {
 	return ref, c.append(ctx, run.Append{Data: run.Data{Head: c.st.Head, Ref: ref}})
 }
 
+// proveTwin compares the head with the user's own shell. It counts where the run still ends with that head.
+func (c *Conductor) proveTwin(ctx context.Context) error {
+	if c.cfg.Twin == nil {
+		return fmt.Errorf("run %s compares with the shell of the person who began it: resume it there", c.cfg.Run)
+	}
+	head, prove := c.st.Head, c.cfg.Twin(c.st)
+	c.comparing = true
+	c.askers.Go(func() {
+		found, err := prove(ctx)
+		c.deliver(ctx, func(ctx context.Context) error {
+			if c.comparing = false; err != nil || c.st.Head != head || c.st.Status != run.Final {
+				return err
+			}
+			return c.append(ctx, run.Append{Data: run.Data{Twin: found, Notices: found.Lines()}})
+		})
+	})
+	return c.append(ctx, run.Append{Data: run.Data{Notices: []string{
+		"setup and gates run once more on the final head, outside the sandbox",
+	}}})
+}
+
 // timeSpent begins to count time; the returned function adds it.
 func timeSpent(sum *time.Duration) (end func()) {
 	begin := time.Now()

@@ -67,11 +67,20 @@ func TrustOf(ctx context.Context, stateDir, dir string, requests []string, named
 	return t, err
 }
 
-// TwinTrustOf is the same for a setup and gates that are to run outside the sandbox: a decision of its own, about them and what
-// the files request.
-func TwinTrustOf(ctx context.Context, stateDir, dir string, setup []string, gates []spec.Gate) (*Trust, error) {
+// Unconfined lists the commands of a project that a twin runs. Where a run has changed them they are others.
+func Unconfined(project *spec.Project, changed bool) []string {
+	list := trust.Unconfined(project)
+	if changed {
+		list = append(list, "outside the sandbox, as you: what agents of the run have written by then")
+	}
+	return list
+}
+
+// TwinTrustOf is the same for commands that are to run outside the sandbox: a decision of its own, about them and what the files
+// request.
+func TwinTrustOf(ctx context.Context, stateDir, dir string, commands []string) (*Trust, error) {
 	t, err := TrustOf(ctx, stateDir, dir, nil, nil)
-	t.Requests, t.Trusted = append(t.Requests, trust.Unconfined(setup, gates)...), false
+	t.Requests, t.Trusted = append(t.Requests, commands...), false
 	t.Agreed, t.Changes = time.Time{}, nil
 	if t.store != nil {
 		t.store = t.store.Twin()

@@ -12,14 +12,17 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Finish ends a run in which nothing is left to do: final gates on the integration head, whose tree is given, then the one ref in
-// the user's repository, then the last event.
+// Finish ends a run in which nothing is left to do: final gates on the integration head, whose tree is given, in a run that
+// compares these with the user's own shell, then the one ref in the user's repository, then the last event.
 func Finish(s *run.State, tree string) []run.Action {
 	if s.Status != run.Final {
 		return []run.Action{run.SetRun(run.Data{State: run.Final})}
 	}
 	if len(s.Final) < len(s.Spec.Project.Gates) {
 		return finalGates(s, tree)
+	}
+	if s.Spec.Twin && s.Twin == nil && s.Head != s.Spec.Base {
+		return []run.Action{run.ProveTwin{}}
 	}
 	end := run.Data{State: outcome(s), Head: s.Head}
 	end.Reason, end.Unverified = why(s, end.State), proof.UnverifiedLanded(&s.Agenda, &s.Branch)

@@ -10,10 +10,22 @@ import (
 )
 
 // less tells, one sentence each, what the run did less than it was asked for although no task was given up: tasks without an
-// effect, files that plans left out or agents were refused, and batches that are red on a worker and were trusted.
+// effect, files that plans left out or agents were refused, batches that are red on a worker and were trusted, and what the
+// user's own shell does not prove.
 func less(s *run.State) []string {
 	return slices.Concat(leftOut(&s.Agenda), ineffective(&s.Agenda, &s.Requests), refusals(&s.Tasks, &s.Requests),
-		trusted(&s.Batches))
+		trusted(&s.Batches), unlikeShell(s.Twin))
+}
+
+// unlikeShell names what setup and gates do otherwise outside the sandbox.
+func unlikeShell(t *run.Twin) (out []string) {
+	if t == nil || len(t.Differences) == 0 {
+		return nil
+	}
+	for _, d := range t.Differences {
+		out = append(out, d.What)
+	}
+	return []string{"proven in the sandbox, and not in your own shell: " + strings.Join(text.Few(out, maxNamed), "; ")}
 }
 
 // leftOut names the files that templates match and may not change, and that no task has.

@@ -25,8 +25,14 @@ func TestLess(t *testing.T) {
 		tasks    []*run.Task
 		left     []run.LeftOut
 		requests run.Requests
+		twin     *run.Twin
 		want     string
 	}{
+		"the same in the user's shell": {twin: &run.Twin{Equal: []string{"test"}}},
+		"not the same in that": {
+			twin: &run.Twin{Differences: []run.Difference{{What: "test: red in your shell", Do: "x"}}, Equal: []string{"build"}},
+			want: "proven in the sandbox, and not in your own shell: test: red in your shell",
+		},
 		"all landed":                     {tasks: []*run.Task{task("a", "", "writes", run.TaskLanded)}},
 		"a task without effect":          {tasks: []*run.Task{task("a", "", "writes", run.TaskDone), task("b", "", "writes", run.TaskLanded)}, want: "1 task changed no file: a"},
 		"a task that only reads":         {tasks: []*run.Task{task("a", "", "reads", run.TaskDone)}},
@@ -55,6 +61,7 @@ func TestLess(t *testing.T) {
 			for _, one := range c.tasks {
 				s.Tasks.Order, s.Tasks.ByID[one.Task.ID] = append(s.Tasks.Order, one.Task.ID), one
 			}
+			s.Twin = c.twin
 			s.Plans.All = []run.PlanData{{LeftOut: c.left}}
 			require.Equal(t, c.want, strings.Join(less(s), "; "))
 		})

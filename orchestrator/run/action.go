@@ -133,6 +133,9 @@ type Approve struct {
 	Plan int
 }
 
+// ProveTwin compares setup and gates on the head with the user's own shell.
+type ProveTwin struct{ Proposal }
+
 // Fail ends the conductor with an error. The run is stopped and can be resumed.
 type Fail struct {
 	Proposal

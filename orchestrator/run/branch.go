@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"divisi/contextscope"
@@ -19,6 +20,8 @@ type Branch struct {
 	Final                []spec.Receipt
 	// Missing are the tests of the base commit that did not run in the final gates, one sentence a gate.
 	Missing []string
+	// Twin compares them with the user's own shell; nil where that was not done.
+	Twin *Twin
 	// Unverified is why nothing that lands is proven, or at the end not all of it, in the words of the log; empty before the
 	// baseline.
 	Unverified string
@@ -31,6 +34,32 @@ type Branch struct {
 	Joined map[string]time.Time
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines map[string]*Quarantine
+}
+
+// Twin is how setup and gates on the final head differ in the user's own shell; Equal are those that do not.
+type Twin struct {
+	Differences []Difference `json:"differences,omitempty"`
+	Equal       []string     `json:"equal,omitempty"`
+}
+
+// Difference is one of them, in a line, and the next step.
+type Difference struct {
+	What string `json:"what"`
+	Do   string `json:"do,omitempty"`
+}
+
+// Lines are for people who watch.
+func (t *Twin) Lines() (lines []string) {
+	for _, d := range t.Differences {
+		lines = append(lines, "not the same in your own shell: "+d.What)
+		if d.Do != "" {
+			lines = append(lines, "→ "+d.Do)
+		}
+	}
+	if len(t.Equal) > 0 {
+		lines = append(lines, "the same in your own shell: "+strings.Join(t.Equal, ", "))
+	}
+	return lines
 }
 
 func newBranch() Branch {

@@ -76,6 +76,8 @@ type Data struct {
 	// Missing are set with them, one sentence a gate: the tests of the base commit that did not run there, and that no landed
 	// patch explains.
 	Missing []string `json:"missing,omitempty"`
+	// Twin is set after them in a run that compares.
+	Twin *Twin `json:"twin,omitempty"`
 	// Epoch counts the conductors that have held the run; each begins with an event that raises it.
 	Epoch int `json:"epoch,omitempty"`
 	// Setup is set when a conductor has taken over: the sealed object that the workers of the run are made of from then on.
@@ -191,6 +193,8 @@ type Spec struct {
 	CI *CI `json:"ci,omitempty"`
 	// Trial is a run that ends with its baseline: it tries setup and gates, and changes nothing.
 	Trial bool `json:"trial,omitempty"`
+	// Twin is a run that compares its final gates with the user's own shell.
+	Twin bool `json:"twin,omitempty"`
 	// Usual is the average use of an attempt of each role in earlier runs of the repository, where that was measured.
 	Usual map[string]spec.Usage `json:"usual,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.

@@ -212,6 +212,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 		}
 		s.Final, s.Batches.firstRed, s.Missing = d.Final, d.FirstRed, d.Missing
 	}
+	s.Twin = cmp.Or(d.Twin, s.Twin)
 	s.applyDecided(e, d.Decision, d.Standing)
 	maps.Copy(s.Unlike, d.Unlike)
 	if d.Budget != nil {
@@ -238,7 +239,7 @@ func (s *State) enter(status Status, reason string, at time.Time) {
 	}
 	s.Status, s.Reason, s.Passed[status] = status, reason, true
 	if status == Running {
-		s.Final, s.Batches.firstRed, s.Missing = nil, 0, nil // the head may move again
+		s.Final, s.Batches.firstRed, s.Missing, s.Twin = nil, 0, nil, nil // the head may move again
 	}
 	switch {
 	case !status.Ended():

@@ -38,6 +38,8 @@ type Meta struct {
 	Demo bool `json:"demo,omitempty"`
 	// Strict reports that the run continues only where commands can be fully confined.
 	Strict bool `json:"strict,omitempty"`
+	// Twin are the commands that a person agreed to run outside the sandbox at the end.
+	Twin []string `json:"twin,omitempty"`
 	// Lost reports that the file is gone or damaged. The run's own store has what is needed.
 	Lost bool `json:"-"`
 }

@@ -102,6 +102,8 @@ func likely(confined, own *Outcome, what string) Difference {
 	}
 	d.Evidence = text.Clip(d.Evidence, text.MaxLine)
 	switch {
+	case d.Gate == services:
+		d.Do = "a service of the project does not start in your shell: end what has its port there, or install what it names"
 	case d.Cause == "":
 		d.Do = "compare both outputs: nothing in them names a cause that is known"
 	case !inSandbox:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -19,6 +20,13 @@ const drainWait = 2 * time.Second
 
 // run runs a command outside the sandbox, without a terminal or input, in a session of its own. It ends with all that it started.
 func (t *twin) run(ctx context.Context, c sandbox.Command) (*sandbox.Output, error) {
+	out, err := start(ctx, c, false)
+	_, swept := sandbox.Sweep(t.id, worker)
+	return out, errors.Join(err, swept)
+}
+
+// start runs a command until it ends, with the rest of its session. A service is told to end, and killed where it does not.
+func start(ctx context.Context, c sandbox.Command, service bool) (*sandbox.Output, error) {
 	path, err := program(&c)
 	if err != nil {
 		return nil, err
@@ -30,13 +38,16 @@ func (t *twin) run(ctx context.Context, c sandbox.Command) (*sandbox.Output, err
 	heard := writer{c, kept}
 	cmd.Args[0], cmd.Dir, cmd.Env, cmd.WaitDelay, cmd.Stdout, cmd.Stderr = c.Args[0], c.Dir, c.Env, drainWait, heard, heard
 	shim.Apart(cmd)
+	kill := cmd.Cancel
+	if service {
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	}
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Args[0], err)
 	}
 	err = cmd.Wait()
-	_ = cmd.Cancel() // what it left in its group; there may be nothing
-	_, swept := sandbox.Sweep(t.id, worker)
+	_ = kill() // what it left in its group; there may be nothing
 	ended := errors.As(err, new(*exec.ExitError)) || errors.Is(err, exec.ErrWaitDelay) || timed.Err() != nil
 	if err != nil && !ended {
 		return nil, fmt.Errorf("run %s: %w", c.Args[0], err)
@@ -48,7 +59,7 @@ func (t *twin) run(ctx context.Context, c sandbox.Command) (*sandbox.Output, err
 	if out.ExitCode < 0 {
 		out.Signal = strings.TrimPrefix(cmd.ProcessState.String(), "signal: ")
 	}
-	return out, swept
+	return out, nil
 }
 
 // program finds what a command runs, as the sandbox does: by the PATH of its environment, or from its directory.

@@ -33,9 +33,12 @@ type Options struct {
 	// State is the state directory, below which the clone lies for a while. Repo is the user's checkout, Base the commit.
 	State, Repo, Base string
 	// Setup and Gates are the commands; Env are the variables of the user that the sandbox passes on.
-	Setup []string
-	Gates []spec.Gate
-	Env   []string
+	Setup    []string
+	Services []spec.Service
+	Gates    []spec.Gate
+	Env      []string
+	// Mirror is a repository that has the commit on a Ref where the checkout does not have it yet; empty for none.
+	Mirror, Ref string
 	// Environ is the user's environment.
 	Environ []string
 	// Confined are the outcomes in the sandbox. Setup counts as green there where it has none.
@@ -49,6 +52,8 @@ type Report struct {
 	Differences []Difference
 	// Equal are the gates, with the setup, that do the same on both sides.
 	Equal []string
+	// Skipped are the gates that were not compared: setup or a service fails.
+	Skipped []string
 	// Left are the ignored paths that setup and gates left in the clone, as git status names them.
 	Left []string
 }
@@ -71,6 +76,7 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 		return nil, err
 	}
 	r = &Report{}
+	defer r.skip(o.Gates)
 	variables, added := t.variables()
 	if len(o.Setup) > 0 {
 		confined, own := outcomeOf(o.Confined, Setup), Outcome{}
@@ -84,6 +90,14 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 		if r.add(*confined, own); own.red() {
 			return r, nil // the gates would fail because of it
 		}
+	}
+	served, end, err := t.serve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if served != nil && r.add(Outcome{Gate: services}, *served) {
+		return r, nil
 	}
 	for _, g := range o.Gates {
 		confined := outcomeOf(o.Confined, g.Name)
@@ -129,22 +143,40 @@ func outcomeOf(list []Outcome, name string) *Outcome {
 	return nil
 }
 
-func (r *Report) add(confined, own Outcome) {
+// add adds what one of them did on both sides, and reports whether that differs.
+func (r *Report) add(confined, own Outcome) bool {
 	list := Causes(confined, own)
 	if r.Differences = append(r.Differences, list...); len(list) == 0 {
 		r.Equal = append(r.Equal, confined.Gate)
 	}
+	return len(list) > 0
 }
 
-// worker marks, with the id, the processes of a twin.
-const worker = "twin"
+// skip names the gates that nothing tells of.
+func (r *Report) skip(gates []spec.Gate) {
+	for _, g := range gates {
+		differs := func(d Difference) bool { return d.Gate == g.Name }
+		if !slices.Contains(r.Equal, g.Name) && !slices.ContainsFunc(r.Differences, differs) {
+			r.Skipped = append(r.Skipped, g.Name)
+		}
+	}
+}
+
+// worker marks, with the id, the processes of a twin, and services those that run beside them.
+const worker, services = "twin", "services"
+
+// sweep ends what a twin has left running.
+func sweep(id string) error {
+	_, err := sandbox.Sweep(id, worker)
+	_, of := sandbox.Sweep(id, services)
+	return errors.Join(err, of)
+}
 
 // open makes a directory, and removes those of twins whose process was killed, with what they left running.
 func open(o *Options) (t *twin, release func() error, err error) {
 	base := filepath.Join(o.State, "twins")
 	if err := sandbox.DropCaches(base, time.Now(), func(dir string) error {
-		_, err := sandbox.Sweep(filepath.Base(dir), worker)
-		return errors.Join(err, workspace.Remove(dir))
+		return errors.Join(sweep(filepath.Base(dir)), workspace.Remove(dir))
 	}); err != nil {
 		return nil, nil, fmt.Errorf("remove what a killed comparison left: %w", err)
 	}
@@ -157,8 +189,7 @@ func open(o *Options) (t *twin, release func() error, err error) {
 	}
 	release = func() error {
 		defer unlock()
-		_, err := sandbox.Sweep(t.id, worker)
-		return errors.Join(err, workspace.Remove(t.dir), os.Remove(t.dir+".lock"))
+		return errors.Join(sweep(t.id), workspace.Remove(t.dir), os.Remove(t.dir+".lock"))
 	}
 	tools, temp := filepath.Join(t.dir, "tools"), filepath.Join(t.dir, "tmp")
 	if err := errors.Join(os.MkdirAll(filepath.Join(tools, "bin"), 0o700), os.Mkdir(temp, 0o700)); err != nil {
@@ -195,6 +226,9 @@ func (t *twin) git(ctx context.Context, dir string, args ...string) (string, err
 func (t *twin) clone(ctx context.Context) error {
 	t.Doing("clones the commit")
 	_, err := t.git(ctx, t.dir, "clone", "--quiet", "--template=", "--no-hardlinks", "--no-recurse-submodules", t.Repo, t.tree)
+	if err == nil && t.Mirror != "" {
+		_, err = t.git(ctx, t.tree, "fetch", "--quiet", "--no-tags", t.Mirror, t.Ref)
+	}
 	head := ""
 	if err == nil {
 		head, err = t.git(ctx, t.tree, "rev-parse", "HEAD")

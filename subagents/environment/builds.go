@@ -22,8 +22,8 @@ var (
 	}
 )
 
-// Builds reports whether a setup does nothing but build with Maven or Gradle, to have all that they download, and has left nothing
-// else at some paths: the sources do not decide what that is.
+// Builds reports whether a setup does nothing but build with Maven or Gradle, to have all that they download, and has left
+// nothing else at some paths: the sources do not decide what that is.
 func Builds(setup *spec.Setup, left []string) bool {
 	line := strings.Join(setup.Command, " ")
 	if isLine(setup.Command) {
@@ -41,7 +41,7 @@ func compiled(name string) bool {
 // describes reports whether a file tells a package manager what to install.
 func describes(name string) bool {
 	return strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts") || builders.reads(name) ||
-		slices.ContainsFunc(installers, func(i installer) bool { return slices.Contains(i.files, path.Base(name)) })
+		slices.ContainsFunc(installers, func(i installer) bool { return i.reads(name) })
 }
 
 // ReadBy is what a setup read of a tree: the files that it opened. For one that builds, and of which nothing is kept, sources

@@ -54,7 +54,7 @@ var (
 		{argv: []string{"go", "mod", "download"}, files: []string{"go.mod", "go.sum", "go.work", "go.work.sum"}},
 		{
 			argv:  []string{"cargo", "fetch"},
-			files: []string{"Cargo.toml", "Cargo.lock", "config.toml", "rust-toolchain", "rust-toolchain.toml"},
+			files: []string{"Cargo.toml", "Cargo.lock", "rust-toolchain", "rust-toolchain.toml"}, below: []string{".cargo"},
 			locks: []string{"Cargo.lock"},
 		},
 		{
@@ -180,13 +180,16 @@ func installerOf(command []string) *installer {
 	return nil
 }
 
+// filing are flags that name a file.
+var filing = strings.Fields("config config-file gemfile globalconfig modfile overlay script use-yarnrc userconfig")
+
 // namesFile reports whether words of a command name what it reads beside the files that are known: a package of the tree, a
 // script, or another manifest.
 func (i *installer) namesFile(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		name, _, _ := strings.Cut(word, "=")
 		source := word == "." || !strings.HasPrefix(word, "-") && nodeSource.MatchString(word)
-		return source && len(i.files) > 0 || slices.Contains([]string{"--gemfile", "--script"}, name)
+		return source && len(i.files) > 0 || slices.Contains(filing, strings.TrimLeft(name, "-"))
 	})
 }
 

@@ -69,7 +69,7 @@ func TestWhichFilesKeyWhichInstaller(t *testing.T) {
 		"poetry install --no-interaction":     "poetry.lock pyproject.toml",
 		"uv sync --frozen --group test":       "a/requirements.txt pyproject.toml requirements.txt uv.lock",
 		"bundle install":                      "Gemfile Gemfile.lock",
-		"cargo fetch --locked":                "Cargo.lock Cargo.toml c/Cargo.toml",
+		"cargo fetch --locked":                ".cargo/config Cargo.lock Cargo.toml c/Cargo.toml",
 		"go -C m mod download":                "go.mod go.sum",
 		"go mod download && (cd a && npm ci)": ".npmrc a/package.json go.mod go.sum package-lock.json package.json",
 		"python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .": "pyproject.toml " +
@@ -88,20 +88,23 @@ func TestWhichFilesKeyWhichInstaller(t *testing.T) {
 		"pip install -r requirements.txt --constraint=limits.txt":        ".",
 		"pip install -r requirements.txt --no-index --find-links=wheels": ".",
 		"npm_config_registry=http://a.b/c npm ci":                        ".npmrc a/package.json package-lock.json package.json",
-		"npm ci; make":        ".",
-		"npm ci || true":      ".",
-		"npm ci $(cat src/x)": ".",
-		"(cd a && pip install -r requirements.txt)": ".",
-		"pip install -r requirements.txt -e a":      ".",
-		"mvn -B -q test":                            ".",
-		"yarn":                                      ".",
-		"":                                          ".",
-		"&&":                                        ".",
+		"go mod download -modfile=tools.mod":                             ".",
+		"cargo fetch --config ci/cargo.toml":                             ".",
+		"npm ci --userconfig=ci/npmrc":                                   ".",
+		"npm ci; make":                                                   ".",
+		"npm ci || true":                                                 ".",
+		"npm ci $(cat src/x)":                                            ".",
+		"(cd a && pip install -r requirements.txt)":                      ".",
+		"pip install -r requirements.txt -e a":                           ".",
+		"mvn -B -q test":                                                 ".",
+		"yarn":                                                           ".",
+		"":                                                               ".",
+		"&&":                                                             ".",
 	} {
 		blobs := map[string]string{}
 		for _, name := range strings.Fields(`src/x README.md .npmrc package.json package-lock.json a/package.json pnpm-lock.yaml
 			pnpm-workspace.yaml patches/x.patch yarn.lock .yarnrc.yml .yarn/plugins/p.cjs bun.lock bunfig.toml requirements.txt
-			a/requirements.txt pyproject.toml poetry.lock uv.lock Gemfile Gemfile.lock Cargo.toml Cargo.lock c/Cargo.toml pom.xml
+			a/requirements.txt pyproject.toml poetry.lock uv.lock Gemfile Gemfile.lock Cargo.toml Cargo.lock c/Cargo.toml .cargo/config pom.xml
 			m/pom.xml .mvn/maven.config build.gradle settings.gradle.kts gradle/libs.versions.toml gradle.properties go.mod go.sum`) {
 			blobs[name] = "{}"
 		}
@@ -169,6 +172,11 @@ func TestSourcesOfTheTreeThatASetupCopiesOrBuilds(t *testing.T) {
 		{"bundle install", "Gemfile", "source 'x'\ngemspec\n", true},
 		{"bundle install", "Gemfile", "gem 'a', require: false\n", false},
 		{"go mod download", "go.mod", "replace a => ./a\n", false},
+		{"pnpm install", ".pnpmfile.cjs", "module.exports = require('./hooks')\n", true},
+		{"pnpm install", ".pnpmfile.cjs", "module.exports = {hooks: {}}\n", false},
+		{"uv sync", "pyproject.toml", "[tool.setuptools]\nscript-files = [\"bin/a\"]\n", true},
+		{"uv sync", "setup.cfg", "[options]\nscripts =\n  bin/a\n", true},
+		{"uv sync", "setup.cfg", "[options]\nzip_safe = no\n", false},
 	} {
 		files := map[string]string{"native/package.json": `{}`, c.file: c.text}
 		got, err := environment.FilesOf(&spec.Setup{Command: strings.Fields(c.command)}, &environment.Tree{

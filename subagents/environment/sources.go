@@ -23,9 +23,10 @@ var (
 	// sources are marks of tree sources in other manifests, by their names.
 	sources = map[string]*lazyregexp.Regexp{
 		"pnpm-workspace.yaml": nodeConfig, ".npmrc": nodeConfig, ".yarnrc": nodeConfig, ".yarnrc.yml": nodeConfig,
-		"setup.py": lazyregexp.New(``),
+		"setup.py": lazyregexp.New(``), "setup.cfg": lazyregexp.New(`(?m)^\s*scripts\s*=|\b(?:file|attr):`),
+		".pnpmfile.cjs": lazyregexp.New(`\b(?:require|import)\b`),
 		"pyproject.toml": lazyregexp.New(`[{,.]\s*path\s*=|\[tool\.uv\.sources\.|\beditable\s*=\s*false|\bfile:|` +
-			`\bdynamic\s*=|\bbuild\.hooks\b|\bext-modules\b|\[tool\.poetry\.build`),
+			`\bdynamic\s*=|\bbuild\.hooks\b|\bext-modules\b|\[tool\.poetry\.build|\bscript-files\b`),
 		"Gemfile": gems, "gems.rb": gems,
 	}
 	// pureBackends install a project of Python as a link to its sources, and compile nothing unless another file or a table of

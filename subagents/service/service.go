@@ -34,6 +34,8 @@ type Config struct {
 	Prepared string
 	// Ready bounds how long one service may take to get ready.
 	Ready time.Duration
+	// Run runs a command in the place of the sandbox; nil for the sandbox.
+	Run func(context.Context, sandbox.Command) (*sandbox.Output, error)
 }
 
 // FailedError reports a service that could not be prepared, did not get ready, or ended while the gates ran.
@@ -78,6 +80,9 @@ func Start(ctx context.Context, c Config) (*Set, error) {
 	if c.Ready <= 0 {
 		c.Ready = DefaultReady
 	}
+	if c.Run == nil {
+		c.Run = sandbox.Run
+	}
 	life, end := context.WithCancel(ctx)
 	s := &Set{end: end}
 	for _, one := range c.Services {
@@ -104,7 +109,7 @@ func (s *Set) add(ctx context.Context, c *Config, one spec.Service) error {
 	s.running = append(s.running, r)
 	go func() {
 		defer close(r.ended)
-		r.out, r.err = sandbox.Run(ctx, command)
+		r.out, r.err = c.Run(ctx, command)
 	}()
 	return c.await(ctx, one, home, r)
 }
@@ -143,7 +148,7 @@ func (c *Config) prepare(ctx context.Context, one spec.Service, left string) err
 		return err
 	}
 	command.Timeout = prepareTimeout
-	out, err := sandbox.Run(ctx, command)
+	out, err := c.Run(ctx, command)
 	switch {
 	case err != nil:
 		return c.notStarted(one, "prepare", err)
@@ -181,7 +186,7 @@ func (c *Config) await(ctx context.Context, one spec.Service, home string, r *ru
 	late := time.NewTimer(c.Ready)
 	defer late.Stop()
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		out, err := sandbox.Run(ctx, command)
+		out, err := c.Run(ctx, command)
 		if err != nil {
 			return c.notStarted(one, "ready", err)
 		}

@@ -10,11 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/internal/shim"
 	"divisi/internal/spec"
 	"divisi/internal/text"
-	"divisi/orchestrator/recovery"
-	"divisi/orchestrator/run"
 	"divisi/orchestrator/twin"
 )
 
@@ -22,9 +19,8 @@ import (
 type Trying struct {
 	// Run is one that tried setup and gates in the sandbox, on the commit Base.
 	Run, Base string
-	// Setup and Gates are the commands that a person agreed to run outside the sandbox.
-	Setup []string
-	Gates []spec.Gate
+	// Project has the commands that a person agreed to run outside the sandbox.
+	Project *spec.Project
 	// Doing is told what runs.
 	Doing func(string)
 }
@@ -35,28 +31,23 @@ func (o Options) Twin(ctx context.Context, t Trying) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(st.Spec.Project.Services) > 0 {
-		t.Doing("the services of the project do not run: gates find those of this machine")
+	gates := slices.DeleteFunc(slices.Clone(st.Spec.Project.Gates), func(g spec.Gate) bool { return !among(t.Project.Gates, g) })
+	var receipts []spec.Receipt
+	for _, g := range st.Spec.Project.Gates {
+		if r, ok := st.Proofs.Baseline[g.Name]; ok {
+			receipts = append(receipts, r)
+		}
 	}
-	gates := slices.DeleteFunc(slices.Clone(st.Spec.Project.Gates), func(g spec.Gate) bool { return !among(t.Gates, g) })
 	r, err := twin.Compare(ctx, twin.Options{
-		State: o.Store.Path, Repo: o.Top, Base: t.Base, Setup: t.Setup, Env: st.Spec.Project.Env, Environ: os.Environ(),
-		Gates: gates, Doing: t.Doing, Confined: o.confined(st),
+		State: o.Store.Path, Repo: o.Top, Base: t.Base, Setup: t.Project.Setup.Command, Services: t.Project.Services,
+		Env: st.Spec.Project.Env, Environ: os.Environ(), Gates: gates, Doing: t.Doing, Confined: twin.Confined(st, receipts),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("compare with your shell: %w", err)
 	}
 	found := differences(r)
-	var left []string
-	for _, g := range gates {
-		if !slices.Contains(r.Equal, g.Name) && !slices.ContainsFunc(r.Differences, func(d twin.Difference) bool {
-			return d.Gate == g.Name
-		}) {
-			left = append(left, g.Name)
-		}
-	}
-	if len(left) > 0 {
-		found = append(found, warn("twin", "", "not compared, because setup fails: %s", text.Some(left, maxHidden)))
+	if len(r.Skipped) > 0 {
+		found = append(found, warn("twin", "", "%s", r.NotCompared()))
 	}
 	return found, nil
 }
@@ -66,39 +57,6 @@ func among(gates []spec.Gate, one spec.Gate) bool {
 	return slices.ContainsFunc(gates, func(g spec.Gate) bool {
 		return g.Name == one.Name && slices.Equal(g.Command, one.Command)
 	})
-}
-
-// maxRead bounds, in bytes, the part of an output that is read.
-const maxRead = 1 << 20
-
-// confined returns what setup and gates did in a run that tried them.
-func (o Options) confined(st *run.State) (outcomes []twin.Outcome) {
-	whole := func(object string) string {
-		data, err := os.ReadFile(recovery.OutputFile(&st.Spec, object))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			o.Store.Log.Info().Err(err).Msg("the whole output is not known")
-		}
-		return text.End(string(data), maxRead)
-	}
-	if r := st.Works.Settled(run.SetupTask); r != nil && r.Error != nil {
-		output := r.Error.Message + "\n" + r.Error.Detail + "\n" + whole(r.Error.Output)
-		outcomes = append(outcomes, twin.Outcome{Gate: twin.Setup, Exit: 1, Output: output})
-	}
-	for _, g := range st.Spec.Project.Gates {
-		r, ok := st.Proofs.Baseline[g.Name]
-		if !ok {
-			continue
-		}
-		one := twin.Of(&r, whole(r.Output))
-		words := shim.Words([][]string{g.Command})
-		for _, line := range st.Spec.Programs {
-			if name, _, _ := strings.Cut(line, " "); slices.Contains(words, name) {
-				one.Programs = append(one.Programs, line)
-			}
-		}
-		outcomes = append(outcomes, one)
-	}
-	return outcomes
 }
 
 // differences makes a finding of each difference.

@@ -20,7 +20,7 @@ var FlagGroups = []struct {
 }{
 	{"What to do", []string{"plan", "repo", "base", "role", "project", "dry-run", "brief", "brief-file", "model"}},
 	{"Approval and doubt", []string{"yes", "review", "on-doubt", "wait", "trust-repo", "allow-unverified", "allow-unread"}},
-	{"Limits and speed", []string{"budget", "parallel", "prove", "fresh-baseline", "sandbox"}},
+	{"Limits and speed", []string{"budget", "parallel", "prove", "twin", "fresh-baseline", "sandbox"}},
 	{"Other machines", []string{"nats", "creds", "elsewhere", "detach", "send-environment", "reprove"}},
 	{"Page, notices and recording", []string{"dashboard", "bell", "notify", "record", "replay"}},
 }

@@ -29,6 +29,8 @@ type runOptions struct {
 	// detach leaves a run with the host on the server of --on.
 	detach bool
 	creds  string
+	// twin compares at the end with the user's own shell.
+	twin bool
 }
 
 // NewRun makes divisi run.
@@ -64,6 +66,8 @@ plans of command roles need none.` +
 	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: upload the checkout's environment to the host")
 	f.Var((*percent)(&o.Reprove), "reprove", "with workers elsewhere: how many of the proven batches another worker "+
 		"proves again, chosen at random, such as 5%")
+	f.BoolVar(&o.twin, "twin", false, "at the end, run setup and gates once more in your own shell, outside the sandbox, on "+
+		"what has landed; see docs/safety.md")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	o.startFlags(c)
 	groupFlags(c)
@@ -213,6 +217,14 @@ func (g *Globals) prepare(o *runOptions) (*view, error) {
 	o.Trust = func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) }
 	o.Propose = func(ctx context.Context, setup, why, requests []string) (bool, error) {
 		return g.propose(ctx, o, setup, why, requests)
+	}
+	if o.twin {
+		o.Twin = func(ctx context.Context, commands []string) (bool, error) {
+			if o.trust {
+				return true, nil
+			}
+			return g.agreeTwin(ctx, o, "run --twin", commands)
+		}
 	}
 	o.Fetch = func(ctx context.Context, clone orchestrator.PartialClone) (bool, error) {
 		return g.fetches(ctx, o, clone)

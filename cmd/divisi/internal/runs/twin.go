@@ -8,7 +8,6 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/doctor"
 	"divisi/configs"
-	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console/display"
@@ -40,37 +39,38 @@ func (g *Globals) Twin(ctx context.Context, repo string, trusted bool) ([]doctor
 			return nil, err
 		}
 	}
-	if err := g.agreeTwin(ctx, &o, project.Setup.Command, gates, trusted); err != nil {
-		return nil, err
+	project.Gates, o.Trust = gates, func(context.Context, []string) (bool, error) { return true, nil }
+	if !trusted {
+		if _, err := g.agreeTwin(ctx, &o, "doctor --twin", needs.Unconfined(&project, false)); err != nil {
+			return nil, err
+		}
 	}
 	id, base, err := g.tryConfined(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
 	return d.Twin(ctx, doctor.Trying{
-		Run: id, Base: base, Setup: project.Setup.Command, Gates: gates,
+		Run: id, Base: base, Project: &project,
 		Doing: func(what string) { g.Aside(display.Sanitize("in your shell: " + what)) },
 	})
 }
 
-// agreeTwin asks whether commands may run outside the sandbox, unless a person has agreed to the same.
-func (g *Globals) agreeTwin(ctx context.Context, o *runOptions, setup []string, gates []spec.Gate, trusted bool) error {
-	if o.Trust = func(context.Context, []string) (bool, error) { return true, nil }; trusted {
-		return nil
-	}
-	about, err := needs.TwinTrustOf(g.Log.WithContext(ctx), g.StateDir, o.Repo, setup, gates)
+// agreeTwin asks whether commands may run outside the sandbox, for a command of this program, unless a person has agreed to the
+// same.
+func (g *Globals) agreeTwin(ctx context.Context, o *runOptions, command string, commands []string) (bool, error) {
+	about, err := needs.TwinTrustOf(g.Log.WithContext(ctx), g.StateDir, o.Repo, commands)
 	if err != nil || about.Trusted {
-		return err
+		return err == nil, err
 	}
 	t := &Trust{Trust: about}
 	list := "To compare them with your shell, these commands run outside the sandbox, as you, with your files, variables and\n" +
 		"network, in a clone of " + display.Sanitize(t.Repo) + " that is removed afterwards:\n  " +
 		strings.Join(t.Requests, "\n  ") + "\n"
 	if !g.Interactive() {
-		return usage.Errorf("%sNothing of it was run. Read the list, then allow it, this time: %s doctor --twin%s --trust-repo",
-			list, g.Command(), o.inRepo())
+		return false, usage.Errorf("%sNothing of it was run. Read the list, then allow it, this time: %s %s%s --trust-repo",
+			list, g.Command(), command, o.inRepo())
 	}
-	return t.askIn(ctx, g, list+"Allow this?", "nothing of "+display.Sanitize(t.Repo)+" was run")
+	return true, t.askIn(ctx, g, list+"Allow this?", "nothing of "+display.Sanitize(t.Repo)+" was run")
 }
 
 // tryConfined runs setup and gates once in the sandbox, as a run would for its baseline.
