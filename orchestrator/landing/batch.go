@@ -131,23 +131,20 @@ func proveRed(in facts, t *run.Task, set *run.ChangeSet) []run.Action {
 			return ranRed(in, t, red)
 		}
 	}
-	var m Merge
-	if set == nil {
-		m = mergeOf(in, in.head, []*run.Task{t})
-	} else {
+	m, conflicts := mergeOf(in, in.head, []*run.Task{t}), "it conflicts with landed changes"
+	if set != nil {
 		others := map[string]bool{}
 		for _, m := range set.Members {
 			others[m.Task.ID] = m != t
 		}
-		m = mergeOfSet(in, in.head, set, others)
+		m, conflicts = mergeOfSet(in, in.head, set, others), "without the rest of its change set "+conflicts
 	}
-	if len(m.Candidates) == 0 {
+	if t.Result.Patch == nil || len(m.Candidates) == 0 {
 		return unproven(in, t, "the task wrote no test", "")
 	}
 	m.Then = func(c Chain) []run.Action {
 		if len(c.Conflicts) > 0 {
-			return sendBack(in, t,
-				conflict("it conflicts, without the rest of its change set, with landed changes", c.Conflicts[0]))
+			return sendBack(in, t, conflict(conflicts, c.Conflicts[0]))
 		}
 		red.Tree, red.Since = c.Tree, in.head
 		return runRed(in, t, red, c.Head)

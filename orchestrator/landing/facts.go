@@ -75,3 +75,11 @@ func gatesOf(in facts, tasks []*run.Task) []string {
 func awaitsRed(in facts, t *run.Task) bool {
 	return in.spec.Roles[t.Task.Role].Proves == spec.ProvesRedGreen && !t.ProvedRed()
 }
+
+// redGates are the gates that must be red with the tests of a task alone; without a change set the one that tries mutants.
+func redGates(in facts, t *run.Task) []string {
+	if t.Task.ChangeSet == "" {
+		return []string{spec.MutantsGate}
+	}
+	return in.spec.GatesOf(t.Task)
+}

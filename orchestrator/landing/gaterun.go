@@ -64,14 +64,6 @@ func runRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
 	return testRed(in, t, red, head)
 }
 
-// redGates are the gates that must be red with the tests of a task alone; without a change set the one that tries mutants.
-func redGates(in facts, t *run.Task) []string {
-	if t.Task.ChangeSet == "" {
-		return []string{spec.MutantsGate}
-	}
-	return in.spec.GatesOf(t.Task)
-}
-
 func testRed(in facts, t *run.Task, red run.Red, head string) []run.Action {
 	d := &run.Dispatch{
 		Task: t.Task.ID + run.RedSuffix, Attempt: in.works.Next(t.Task.ID + run.RedSuffix), Role: spec.RoleTester, Head: head,
