@@ -45,9 +45,9 @@ func (f *Found) workflow(file string, doc node, p place, inputs map[string]strin
 			p.services = append(p.services, service{name, cmp.Or(one.get("image").text(), one.text())})
 		}
 		for _, combo := range combinations(job.get("strategy", "matrix")) {
-			v := values{p.env, combo, inputs, ""}
-			system := v.put(strings.Join(append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...), " "))
-			f.job(job, p, v.on(system), depth)
+			v := values{env: p.env, inputs: inputs, combo: combo}
+			v.system = systemOf(v.put(strings.Join(append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...), " ")))
+			f.job(job, p, v, depth)
 		}
 	}
 }
@@ -59,8 +59,8 @@ func (f *Found) job(job node, p place, v values, depth int) {
 	}
 	p.versions = map[string][]string{}
 	for name, value := range v.combo {
-		if language.MatchString(name) {
-			p.versions[name] = []string{value}
+		if version := value.text(); version != "" && language.MatchString(name) {
+			p.versions[name] = []string{version}
 		}
 	}
 	if v.system != "" {
