@@ -153,16 +153,9 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 	for section, why := range map[string]string{
 		"actions": "", "actions network": "it needs the network", "actions github": "it runs at GitHub alone",
 	} {
-		for _, action := range phrases()[section] {
-			known, command, _ := strings.Cut(action, ": ")
-			if strings.EqualFold(known, name) {
-				command = strings.TrimSpace(replaced(inputUse, command, func(use string) string {
-					key, otherwise, _ := strings.Cut(strings.Trim(use, "{}"), "?")
-					return cmp.Or(inputs[key], otherwise)
-				}))
-				f.add(p.in(inputs["working-directory"]).but(why), uses.line(), command, check)
-				return
-			}
+		if command, is := filled(section, name, inputs); is {
+			f.add(p.in(inputs["working-directory"]).but(why), uses.line(), command, check)
+			return
 		}
 	}
 	if checks.MatchString(path.Base(name)) && !reports.MatchString(name) {
@@ -173,7 +166,6 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 var (
 	// language is the name of an axis of a matrix that is one of versions.
 	language = lazyregexp.New(`(?i)^(go|node|python|py|java|jdk|rust|toolchain|ruby|php)[-_.]?(versions?)?$`)
-	inputUse = lazyregexp.New(`\{[^}]*\}`)
 	reports  = lazyregexp.New(`(?i)report|publish|result|upload|comment|setup|label|codeql-action`)
 	checks   = lazyregexp.New(`(?i)lint|format|audit|analy[sz]e|typos|clippy|(?:\b|_)(?:check(?:s|er)?|scan|tests?)(?:\b|_)`)
 )

@@ -187,6 +187,7 @@ func (v node) settings() map[string]string {
 type script struct {
 	text  strings.Builder
 	lines []int
+	jobs  map[string]node // whose parts !reference of GitLab names
 }
 
 // add appends what a value says: a text, or a list of texts and lists.
@@ -195,6 +196,10 @@ func (s *script) add(v node, depth int) {
 		return
 	}
 	if v.is(yaml.SequenceNode) {
+		if names := v.texts(); v.n.Tag == "!reference" && len(names) > 1 {
+			s.add(inherited(s.jobs, s.jobs[names[0]], maxDepth, names[1:]...), depth+1)
+			return
+		}
 		for _, one := range v.items() {
 			s.add(one, depth+1)
 		}
@@ -204,9 +209,15 @@ func (s *script) add(v node, depth int) {
 	if v.is(yaml.ScalarNode) && v.n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		first++
 	}
-	for i, line := range strings.Split(strings.TrimRight(v.text(), "\n"), "\n") {
-		s.text.WriteString(line + "\n")
-		s.lines = append(s.lines, first+i)
+	s.put(first, v.text())
+}
+
+// put appends a text that begins in a line of the file.
+func (s *script) put(first int, text string) {
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		s.text.WriteString(line)
+		s.lines = append(s.lines, first)
+		first++
 	}
 }
 
