@@ -53,7 +53,6 @@ func (f *Found) azureSteps(job node, p place) {
 	}
 	for _, step := range job.get("steps").items() {
 		p := p.in(step.get("workingDirectory").text())
-		p.step = step.get("displayName").text()
 		f.azureTemplate(step, p)
 		s, task := new(script), step.get("task")
 		name, _, _ := strings.Cut(task.text(), "@")

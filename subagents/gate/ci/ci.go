@@ -15,9 +15,9 @@ import (
 
 // Command is one command that CI runs to check a change, or to publish it.
 type Command struct {
-	File      string
-	Line      int
-	Job, Step string
+	File string
+	Line int
+	Job  string
 	// Text is as a shell reads it in Dir, "." for the top of the tree, with the variables Env.
 	Text string
 	Dir  string
@@ -153,7 +153,7 @@ func (f *Found) add(p place, line int, command string, is kind) {
 		return
 	}
 	c := Command{
-		File: p.file, Line: line, Job: p.job, Step: p.step, Text: command, Dir: path.Clean(cmp.Or(p.dir, ".")),
+		File: p.file, Line: line, Job: p.job, Text: command, Dir: path.Clean(cmp.Or(p.dir, ".")),
 		Versions: p.versions, Why: p.why, Paths: p.paths, services: p.services,
 	}
 	p.settings(&c)

@@ -101,7 +101,6 @@ func (f *Found) call(uses, with node, p place, v values, depth int) {
 func (f *Found) steps(steps node, p place, v values, depth int) {
 	for _, step := range steps.items() {
 		p := p.with(v.all(step.get("env").settings()))
-		p.step = cmp.Or(step.get("name").text(), step.get("id").text())
 		v := v
 		v.env = p.env
 		if !v.holds(step.get("if").text()) {

@@ -14,13 +14,13 @@ import (
 
 // place is where commands are, and how they run.
 type place struct {
-	file, job, step string
-	dir             string
-	env             map[string]string
-	versions        map[string][]string
-	why             string
-	paths           []string
-	services        []service
+	file, job string
+	dir       string
+	env       map[string]string
+	versions  map[string][]string
+	why       string
+	paths     []string
+	services  []service
 }
 
 // service is a server that CI starts beside a job: its name there, and its image.

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"divisi/internal/lazyregexp"
 )
 
 const (
@@ -27,8 +24,6 @@ type node struct {
 	visits *int
 }
 
-var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
-
 // parse reads a file. An error has its line.
 func parse(file string, data []byte) (docs []node, err error) {
 	visits := maxVisits
@@ -40,13 +35,11 @@ func parse(file string, data []byte) (docs []node, err error) {
 		case errors.Is(err, io.EOF):
 			return docs, nil
 		case err != nil:
-			message := err.Error()
-			found := yamlLine.FindStringSubmatch(message)
-			if found == nil {
-				found = []string{"", ""}
+			line, message := 0, strings.TrimPrefix(err.Error(), "yaml: ")
+			if n, _ := fmt.Sscanf(message, "line %d: ", &line); n == 1 { // else the place is not known
+				_, message, _ = strings.Cut(message, ": ")
 			}
-			line, _ := strconv.Atoi(found[1]) // "" is 0: not known
-			return docs, &FileError{File: file, Line: line, Message: strings.TrimPrefix(message, found[0])}
+			return docs, &FileError{File: file, Line: line, Message: message}
 		}
 		if len(n.Content) > 0 {
 			docs = append(docs, node{n.Content[0], &visits})
