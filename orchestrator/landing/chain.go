@@ -132,6 +132,8 @@ type Chain struct {
 	Head, Tree string
 	Merged     []Merged
 	Conflicts  []Conflict
+	// Changed are the files in which it differs from the commit that it is built on; none where that is not known.
+	Changed []string
 }
 
 // Merger merges and commits without a work tree and without touching a ref.
