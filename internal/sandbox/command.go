@@ -85,7 +85,7 @@ type NotFoundError struct {
 // Error names the program and where it was looked for.
 func (e *NotFoundError) Error() string {
 	if e.Path == "" {
-		return fmt.Sprintf("%s: no such executable file", e.Name)
+		return fmt.Sprintf("%s: no such executable file, or interpreter of it", e.Name)
 	}
 	return e.Name + ": not found on PATH"
 }

@@ -26,7 +26,8 @@ func (c Command) withOwnProxy() Command {
 	port := strconv.Itoa(proxyPort)
 	java := "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=" + port + " -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=" + port
 	env := append([]string{"GRADLE_OPTS=" + java, "NODE_USE_ENV_PROXY=1"}, c.Env...)
-	maven := java + " " + stage.Lookup(c.Env, "MAVEN_OPTS") // of two settings of one property the last wins
+	// Maven from 3.9 on reads these only if told to; of two settings of one property the last wins.
+	maven := java + " -Daether.connector.http.useSystemProperties=true " + stage.Lookup(c.Env, "MAVEN_OPTS")
 	env = append(env, "MAVEN_OPTS="+strings.TrimSpace(maven))
 	for _, name := range append([]string{"YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"}, proxyVars...) {
 		env = append(env, name+"=http://127.0.0.1:"+port)

@@ -152,7 +152,7 @@ func TestProxiesInTheEnvironment(t *testing.T) {
 		require.Contains(t, env, name+"=http://127.0.0.1:61080")
 	}
 	require.Contains(t, env, "NO_PROXY=localhost,127.0.0.1,::1")
-	require.Regexp(t, `(?m)^MAVEN_OPTS=-Dhttp.proxyHost=127\.0\.0\.1 .* mine$`, strings.Join(env, "\n"))
+	require.Regexp(t, `(?m)^MAVEN_OPTS=-Dhttp.proxyHost=127\.0\.0\.1 .*useSystemProperties=true mine$`, strings.Join(env, "\n"))
 	c.Loopback = true
 	require.Contains(t, c.withOwnProxy().environment(Place{}), "NO_PROXY=")
 }

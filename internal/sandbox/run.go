@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"syscall"
 	"time"
 )
 
@@ -66,6 +68,9 @@ func (l Level) run(ctx context.Context, c Command) (*Output, error) {
 func startError(c Command, err error) error {
 	if missing, ok := errors.AsType[*NotFoundError](err); ok {
 		return missing
+	}
+	if strings.Contains(c.Args[0], "/") && strings.HasSuffix(err.Error(), syscall.ENOENT.Error()) {
+		return c.missing() // the program that the first line of a script names
 	}
 	return fmt.Errorf("start %s: %w", c.Args[0], err)
 }

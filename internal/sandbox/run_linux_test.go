@@ -89,6 +89,11 @@ func TestNotFoundNamesThePath(t *testing.T) {
 		c.Args = []string{"./gone.sh"}
 		_, err = p.level.run(t.Context(), c)
 		require.ErrorContains(t, err, "./gone.sh: no such executable file")
+
+		require.NoError(t, os.WriteFile(filepath.Join(c.Dir, "odd.sh"), []byte("#!/no/such/interpreter\n"), 0o755))
+		c.Args = []string{"./odd.sh"}
+		_, err = p.level.run(t.Context(), c)
+		require.ErrorAs(t, err, new(*NotFoundError), "a script without its interpreter")
 	})
 }
 

@@ -13,7 +13,14 @@ type Gate struct {
 	Affected []string `json:"affected,omitempty" jsonschema:"Command that reads the changed files, a line each, and prints the values of {affected}, a line each; default Go packages."`
 	Full     []string `json:"full,omitempty" jsonschema:"Value of {affected} when the gate runs in full; ./... for Go, default nothing with a command in affected."`
 	Format   string   `json:"format,omitempty" enum:"go-test-json,junit,tap,json,text,findings" jsonschema:"What its output speaks; default guessed from the command. json: the report of jest, vitest or mocha. findings: lines of a compiler or linter with the place of each finding."`
+	Paths    []string `json:"paths,omitempty" jsonschema:"Globs of the files whose change starts it; default any file. A file that no gate's paths name starts all gates."`
 	Timeout  Duration `json:"timeout,omitzero" jsonschema:"Then it is killed and red; default 15m."`
+}
+
+// InPaths reports whether the paths of a gate name a file. Those of Divisi itself concern all gates.
+func (p *Project) InPaths(name string) bool {
+	named := func(g Gate) bool { return MatchAny(g.Paths, name) }
+	return !strings.HasPrefix(name, ".divisi/") && slices.ContainsFunc(p.Gates, named)
 }
 
 // ArgAffected is in a gate's command for what a change affects.
@@ -57,6 +64,11 @@ func (p *Project) gateProblems(v *problems, i int) {
 		v.addf(at+".command", "", "gate %q has no command", gate.Name)
 	}
 	v.argv(at+".command", gate.Command)
+	for i, glob := range gate.Paths {
+		if problem, instead := globProblem(glob); problem != "" {
+			v.addf(fmt.Sprintf("%s.paths[%d]", at, i), instead, "%q: %s", glob, problem)
+		}
+	}
 	gate.narrowProblems(v, at)
 }
 

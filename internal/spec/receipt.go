@@ -23,8 +23,10 @@ type Receipt struct {
 	Environment string `json:"environment,omitempty"`
 	// Since is the commit whose difference to the tree the gate was narrowed to; empty where it ran in full. Whole is why a gate
 	// that can be narrowed ran in full all the same.
-	Since      string        `json:"since,omitempty"`
-	Whole      string        `json:"whole,omitempty"`
+	Since string `json:"since,omitempty"`
+	Whole string `json:"whole,omitempty"`
+	// Beyond is, on the base commit, why the paths of the gate do not name all that it depends on: every patch starts it then.
+	Beyond     string        `json:"beyond,omitempty"`
 	Signatures []string      `json:"signatures,omitempty"`
 	Duration   time.Duration `json:"duration_ns"`
 	// Version is ReceiptVersion, and 0 in what an older program has signed, which did not count.

@@ -180,13 +180,16 @@ func (p *problems) glob(path, glob string) {
 	}
 }
 
+// maxBraces bounds the alternatives of a glob: each pair of braces can double the time of a match.
+const maxBraces = 8
+
 // globProblem gives the reason why an entry of a write set is wrong, or ""; the second value is what to write instead.
 func globProblem(entry string) (problem, instead string) {
 	if problem := pathProblem(entry); problem != "" {
 		return problem, ""
 	}
-	if !doublestar.ValidatePattern(entry) {
-		return "the glob is malformed", ""
+	if !doublestar.ValidatePattern(entry) || strings.Count(entry, "{") > maxBraces {
+		return "the glob is malformed, or has too many braces", ""
 	}
 	if strings.HasSuffix(entry, "/") {
 		return "a directory is written as a glob", entry + "**"

@@ -231,16 +231,20 @@ func bounded(s string, most int) string {
 func Flow(command []string) string {
 	out := make([]string, len(command))
 	for i, arg := range command {
-		switch {
-		case flowWord.MatchString(arg) && !slices.Contains(flowValues, strings.ToLower(arg)):
-			out[i] = arg
-		case !strings.ContainsFunc(arg, func(r rune) bool { return !unicode.IsPrint(r) }):
-			out[i] = "'" + strings.ReplaceAll(arg, "'", "''") + "'"
-		default:
-			out[i] = strconv.Quote(arg)
-		}
+		out[i] = Scalar(arg)
 	}
 	return "[" + strings.Join(out, ", ") + "]"
+}
+
+// Scalar writes one string of YAML, as it can be in a list on one line too.
+func Scalar(s string) string {
+	switch {
+	case flowWord.MatchString(s) && !slices.Contains(flowValues, strings.ToLower(s)):
+		return s
+	case !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return strconv.Quote(s)
 }
 
 // flowValues are words that YAML takes as another value than a string.

@@ -37,6 +37,8 @@ type Log struct {
 	Own      []Own       `json:"run_gates,omitempty"`
 	Saved    []Saved     `json:"saved,omitempty"`
 	Gates    []Gate      `json:"gates"`
+	// Idle are the gates that the newest of them did not start, because the change touches none of their paths.
+	Idle []string `json:"not_started,omitempty"`
 }
 
 // Own is one call of run_gates: what the agent saw of the gates in its work tree. Red counts those that failed.
@@ -160,6 +162,7 @@ func (a *Attempt) Log(ctx context.Context) (*Log, error) {
 			}
 			l.Gates = append(l.Gates, g)
 		}
+		l.Idle = a.idle(&t.batch)
 	}
 	return l, nil
 }
@@ -193,6 +196,16 @@ func (a *Attempt) tests() []test {
 	}
 	slices.SortFunc(out, func(a, b test) int { return cmp.Compare(a.Pos, b.Pos) })
 	return out
+}
+
+// idle are the gates that a batch did not start, by their paths.
+func (a *Attempt) idle(b *run.Batch) (names []string) {
+	for _, g := range a.st.Spec.Project.Gates {
+		if len(b.Gates) > 0 && len(g.Paths) > 0 && !slices.Contains(b.Gates, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	return names
 }
 
 // testedBy reports whether a work tests a batch with that attempt of the task.

@@ -341,10 +341,11 @@ func (c *Conductor) finish(ctx context.Context) func(*run.State) []run.Action {
 			return nil
 		}
 		tree, err := c.cfg.Mirror.Tree(ctx, s.Head)
-		if err != nil {
+		changed, other := c.changedBy(ctx, s.Spec.Base, s.Head)
+		if err = errors.Join(err, other); err != nil {
 			return []run.Action{run.Fail{Err: fmt.Errorf("read the tree of %s: %w", s.Head, err)}}
 		}
-		return phase.Finish(s, tree)
+		return phase.Finish(s, tree, changed)
 	}
 }
 

@@ -326,6 +326,9 @@ func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
 	if err == nil {
 		err = draft.Flush(ctx)
 	}
+	if err == nil && len(chain.Merged) > 0 {
+		chain.Changed, err = c.changedBy(ctx, a.Onto, chain.Head)
+	}
 	merged()
 	if err != nil {
 		return err

@@ -241,3 +241,17 @@ func (c *Conductor) pack(ctx context.Context) {
 		c.cfg.Log.Debug().Err(err).Int("objects", n).Msg("the mirror was packed")
 	})
 }
+
+// changedBy lists the files in which two commits differ, both names of one that moved; none where one of them is a link or a
+// submodule, because these lead elsewhere.
+func (c *patches) changedBy(ctx context.Context, old, head string) (files []string, err error) {
+	changes, err := c.cfg.Mirror.Changed(ctx, old, head)
+	for i := range changes {
+		modes := changes[i].OldMode + changes[i].NewMode
+		if strings.Contains(modes, git.ModeSymlink) || strings.Contains(modes, git.ModeGitlink) {
+			return nil, err
+		}
+		files = append(files, changes[i].Path)
+	}
+	return files, err
+}

@@ -60,7 +60,7 @@ func merged(in facts, onto string, chain Chain) (actions []run.Action) {
 	for _, m := range chain.Merged {
 		d.Tasks = append(d.Tasks, batchTask(in, in.tasks.ByID[m.Task], m.Landed))
 	}
-	return append(actions, prove(in, d)...)
+	return append(actions, prove(in, d, chain.Changed)...)
 }
 
 func batchOf(in facts, onto string, c Chain) run.LandingData {
@@ -103,7 +103,7 @@ func mergedSet(in facts, onto string, set *run.ChangeSet, chain Chain) (actions 
 	for _, t := range set.Members {
 		d.Tasks = append(d.Tasks, batchTask(in, t, commits[t.Task.ID]))
 	}
-	return prove(in, d)
+	return prove(in, d, chain.Changed)
 }
 
 // ProveRed proposes to run the gates on the tests of a change set alone, on the integration head, before the set is merged: they

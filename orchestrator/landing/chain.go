@@ -114,8 +114,8 @@ func mergeOfSet(in facts, onto string, set *run.ChangeSet, without map[string]bo
 // Merged is a candidate's commit in a chain.
 type Merged struct {
 	Candidate
-	// Landed is the commit on the integration branch, Tree its tree.
-	Landed, Tree string
+	// Landed is the commit on the integration branch.
+	Landed string
 }
 
 // Conflict is a candidate that does not merge onto the chain before it.
@@ -132,6 +132,8 @@ type Chain struct {
 	Head, Tree string
 	Merged     []Merged
 	Conflicts  []Conflict
+	// Changed are the files in which it differs from the commit that it is built on; none where that is not known.
+	Changed []string
 }
 
 // Merger merges and commits without a work tree and without touching a ref.
@@ -219,7 +221,7 @@ func (chain *Chain) add(ctx context.Context, m Merger, c Candidate, at time.Time
 	if err != nil {
 		return nil, fmt.Errorf("commit task %s: %w", c.Task, err)
 	}
-	chain.Merged = append(chain.Merged, Merged{Candidate: c, Landed: commit, Tree: tree})
+	chain.Merged = append(chain.Merged, Merged{Candidate: c, Landed: commit})
 	chain.Head, chain.Tree = commit, tree
 	return nil, nil
 }

@@ -1,9 +1,12 @@
 package landing
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/proof"
 	"divisi/orchestrator/run"
 )
 
@@ -57,17 +60,21 @@ func mendsOf(tasks []*run.Task) (gates []string) {
 	return slices.Compact(gates)
 }
 
-// gatesOf is the union of what some tasks ask for.
-func gatesOf(in facts, tasks []*run.Task) []string {
-	var names []string
+// gatesOf is the union of what some tasks ask for: the gates that what they change starts, where one asks for none.
+func gatesOf(in facts, tasks []*run.Task, changed []string) []string {
+	names := in.spec.AddedNames()
 	for _, t := range tasks {
-		if len(t.Task.Gates) == 0 {
-			return in.spec.GateNames()
+		if t.ProvedRed() { // what failed without the set is to pass with it, wherever that was
+			changed = nil
 		}
-		names = append(names, t.Task.Gates...)
+		if names = append(names, t.Task.Gates...); len(t.Task.Gates) == 0 {
+			names = append(names, proof.Started(in.spec, in.proofs, changed)...)
+		}
 	}
-	names = append(names, in.spec.AddedNames()...)
-	slices.Sort(names)
+	order := in.spec.GateNames()
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(slices.Index(order, a)-slices.Index(order, b), strings.Compare(a, b))
+	})
 	return slices.Compact(names)
 }
 

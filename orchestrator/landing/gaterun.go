@@ -19,13 +19,14 @@ const (
 	mostWait  = 2 * time.Minute
 )
 
-// prove proposes what a merged chain needs: its gates, or nothing but their verdict where that is known without them.
-func prove(in facts, d run.LandingData) []run.Action {
+// prove proposes what a merged chain needs: the gates that its changes start, or nothing but their verdict where that is known
+// without them.
+func prove(in facts, d run.LandingData, changed []string) []run.Action {
 	if slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }) {
 		return nil // it is being tested
 	}
 	d.Mends = mendsOf(tasksOf(in, d))
-	gates := gatesOf(in, tasksOf(in, d))
+	gates := gatesOf(in, tasksOf(in, d), changed)
 	if actions, known := knownVerdict(in, d, gates); known {
 		return actions
 	}

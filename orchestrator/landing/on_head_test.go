@@ -185,7 +185,7 @@ func TestWhatTheHeadHasLandsUnverified(t *testing.T) {
 	m, ok := landing.Land(l.State)[0].(landing.Merge)
 	require.True(t, ok)
 	require.Equal(t, "red without it too, because of what has landed (bad): test: 0", m.Candidates[0].Unverified)
-	chain := landing.Chain{Head: "l2", Tree: "tree-l", Merged: []landing.Merged{{Candidate: m.Candidates[0], Landed: "l2", Tree: "tree-l"}}}
+	chain := landing.Chain{Head: "l2", Tree: "tree-l", Merged: []landing.Merged{{Candidate: m.Candidates[0], Landed: "l2"}}}
 	l.Do(m.Then(chain))
 	require.Equal(t, run.TaskLanded, l.Tasks.ByID["a"].State)
 	require.NotEmpty(t, l.Tasks.ByID["a"].Landed.Unverified)
@@ -264,7 +264,7 @@ func TestASetOnARedHeadLandsUnverified(t *testing.T) {
 		require.True(t, ok)
 		var merged []landing.Merged
 		for _, c := range m.Candidates {
-			merged = append(merged, landing.Merged{Candidate: c, Landed: head, Tree: "tree-l"})
+			merged = append(merged, landing.Merged{Candidate: c, Landed: head})
 		}
 		return m.Then(landing.Chain{Head: head, Tree: "tree-l", Merged: merged})
 	}

@@ -57,7 +57,7 @@ func chainOf(candidates []landing.Candidate, conflicts map[string]bool) landing.
 			chain.Conflicts = append(chain.Conflicts, landing.Conflict{Candidate: c, Paths: []string{"a.go"}, Waits: waits})
 			continue
 		}
-		chain.Merged = append(chain.Merged, landing.Merged{Candidate: c, Landed: "l-" + c.Task, Tree: "merged"})
+		chain.Merged = append(chain.Merged, landing.Merged{Candidate: c, Landed: "l-" + c.Task})
 		chain.Head, chain.Tree = "l-"+c.Task, "merged"
 	}
 	return chain

@@ -85,7 +85,7 @@ func (w *workshop) merge(a landing.Merge) landing.Chain {
 			}
 			chain.Head += fmt.Sprintf(" %s@%d", c.Task, c.Attempt)
 			chain.Tree = treeOf(chain.Head)
-			chain.Merged = append(chain.Merged, landing.Merged{Candidate: c, Landed: chain.Head, Tree: chain.Tree})
+			chain.Merged = append(chain.Merged, landing.Merged{Candidate: c, Landed: chain.Head})
 		}
 		if restart {
 			continue

@@ -146,7 +146,7 @@ func (w *world) merge(onto string, candidates []landing.Candidate) landing.Chain
 		}
 		chain.Head += " " + c.Task
 		chain.Tree = treeOf(chain.Head)
-		chain.Merged = append(chain.Merged, landing.Merged{Candidate: c, Landed: chain.Head, Tree: chain.Tree})
+		chain.Merged = append(chain.Merged, landing.Merged{Candidate: c, Landed: chain.Head})
 	}
 	return chain
 }

@@ -28,7 +28,7 @@ func window(in facts, waiting []*run.Task, ready []string) (until time.Time, mos
 		return until, 0
 	}
 	var gates time.Duration
-	for _, g := range gatesOf(in, waiting) {
+	for _, g := range gatesOf(in, waiting, nil) {
 		gates += in.proofs.Baseline[g].Duration
 	}
 	first, _ := came(waiting)

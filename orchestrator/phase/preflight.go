@@ -203,6 +203,12 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 	for _, g := range proof.GitFailures(&with.Spec, &with.Proofs) {
 		d.Notices = append(d.Notices, g.String())
 	}
+	for _, g := range with.Spec.Project.Gates {
+		if why := with.Proofs.Baseline[g.Name].Beyond; why != "" {
+			d.Notices = append(d.Notices, text.OneLine(fmt.Sprintf("gate %s starts for every patch, whatever its paths: on the "+
+				"base commit %s", g.Name, why)))
+		}
+	}
 	d.Notices = append(d.Notices, skips(&with.Spec, &with.Proofs)...)
 	for _, name := range proof.Empty(&with.Spec, &with.Proofs) {
 		d.Notices = append(d.Notices, fmt.Sprintf("gate %s runs tests and is green without one: it proves nothing", name))

@@ -226,7 +226,7 @@ var pips = lazyregexp.New(`^(?:\.venv/bin/|venv/bin/)?(?:pip3?|python3? -m pip) 
 // withoutOwn leaves the package at the top of the tree, as a link to its sources, out of a command of pip.
 func withoutOwn(command []string) (others []string, own bool) {
 	i := slices.Index(command, "-e")
-	if i < 0 || i+1 >= len(command) || command[i+1] != "." {
+	if i < 0 || i+1 >= len(command) || command[i+1] != "." && !strings.HasPrefix(command[i+1], ".[") {
 		return command, false
 	}
 	return slices.Delete(slices.Clone(command), i, i+2), true
@@ -235,7 +235,10 @@ func withoutOwn(command []string) (others []string, own bool) {
 // filed are flags of pip that name files, or packages, of the tree.
 var filed = lazyregexp.New(`^--(?:editable|requirement|constraint|build-constraint|find-links)\b`)
 
-// pipFiles returns the files of requirements that a pip install names, where it names nothing else.
+// fromIndex matches a package that pip takes from an index, not from a file.
+var fromIndex = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]*(?:\[[\w,.-]+\])?(?:[<>=!~][\w.,<>=!~*]*)?$`)
+
+// pipFiles returns the files of requirements that a pip install names, where it names nothing else of the tree.
 func pipFiles(command []string) (files []string, ok bool) {
 	i := slices.Index(command, "install")
 	if i < 0 || !pips.MatchString(strings.Join(command[:i+1], " ")) {
@@ -246,9 +249,9 @@ func pipFiles(command []string) (files []string, ok bool) {
 		case (word == "-r" || word == "-c" || word == "--requirement" || word == "--constraint") && len(rest) > 1:
 			rest = rest[1:]
 			files = append(files, path.Clean(rest[0]))
-		case !strings.HasPrefix(word, "--") || filed.MatchString(word):
+		case !strings.HasPrefix(word, "--") && !fromIndex.MatchString(word) || filed.MatchString(word):
 			return nil, false
 		}
 	}
-	return files, len(files) > 0
+	return files, true
 }

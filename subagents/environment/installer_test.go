@@ -34,7 +34,7 @@ func TestWhatASetupDependsOn(t *testing.T) {
 		"go that builds":      {"go build ./...", plain, []string{whole}},
 		"pip":                 {"pip install -r requirements.txt", plain, []string{"requirements.txt"}},
 		"pip of the tree":     {"pip install -r own.txt", plain, []string{whole}},
-		"pip, editable":       {"pip install -e .", plain, []string{whole}},
+		"pip, a copy":         {"pip install .", plain, []string{whole}},
 		"a script":            {"sh setup.sh", plain, []string{whole}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,12 @@ func TestWhichFilesKeyWhichInstaller(t *testing.T) {
 		"go mod download && (cd a && npm ci)": ".npmrc a/package.json go.mod go.sum package-lock.json package.json",
 		"python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .": "pyproject.toml " +
 			"requirements.txt",
-		"env A=b npm ci": ".npmrc a/package.json package-lock.json package.json",
+		"python3 -m venv .venv && .venv/bin/pip install 'six<2' pytest -e '.[test]'": "pyproject.toml",
+		"pip install -e .":    "pyproject.toml",
+		"pip install six.whl": ".",
+		"pip install ./six":   ".",
+		"pip install a/b":     ".",
+		"env A=b npm ci":      ".npmrc a/package.json package-lock.json package.json",
 		// What is not known to read these alone.
 		"npm ci && npm run build":                                        ".",
 		"npm install --global ./tool":                                    ".",

@@ -35,18 +35,33 @@ func watched(files []File, modules map[string]stamp) (names []string) {
 	return append(names, slices.Sorted(maps.Keys(modules))...)
 }
 
-// Touched watches files of a tree while a command works in it. end returns those whose content it may know, and why that is not
-// known of all; "" where it is.
+// Touched watches files of a tree while a command works in it. end returns those whose content it may know, also from what Python
+// has compiled of them, and why that is not known of all; "" where it is.
 func Touched(dir string, names []string) (end func() (touched []string, lack string)) {
-	w := newWatch(dir, names, knowing)
-	return func() ([]string, string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return func() ([]string, string) { return nil, err.Error() }
+	}
+	files := make([]File, len(names))
+	for i, name := range names {
+		files[i] = kindOf(name)
+	}
+	before := modulesOf(root, files)
+	w := newWatch(dir, watched(files, before), knowing)
+	return func() (touched []string, lack string) {
+		defer root.Close() // only read from
 		o := w.end()
+		ran := o.modules(root, files, before)
 		for _, name := range names {
-			if lack := o.lacks(name); lack != "" {
+			if lack = o.lacks(name); lack != "" {
 				return nil, lack
 			}
+			if o.paths[name] || slices.Contains(ran, name) {
+				touched = append(touched, name)
+			}
 		}
-		return slices.Sorted(maps.Keys(o.paths)), ""
+		slices.Sort(touched)
+		return touched, ""
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxWatched bounds the files that are watched: each makes two events, and the kernel keeps 16,384.
+// maxWatched bounds the changed files that are watched: each makes two events, and the kernel keeps 16,384. Of files that nothing
+// is to open there may be more.
 const maxWatched = 6000
 
 // What a watch waits for: an opening, or anything that can give a process the content, also without one.
@@ -37,7 +38,7 @@ func newWatch(dir string, names []string, events uint32) *watch {
 		return w
 	}
 	for i, name := range names {
-		if i == maxWatched {
+		if i == maxWatched && events == opening {
 			w.lose(names[i:], fmt.Sprintf("more than %d changed files: the others are not watched", maxWatched))
 			break
 		}

@@ -30,13 +30,19 @@ type asked struct {
 // run runs a gate and puts the tree back. It watches the changed files meanwhile; reading is nil on the base commit.
 func (t *Executor) run(ctx context.Context, g spec.Gate, where gate.Where) (r spec.Receipt, reading *grade.Reading, err error) {
 	var ended error
+	var beyond string
 	if !t.Assignment.Base {
 		if reading, err = t.watch(ctx, g, &where); err != nil {
 			return r, nil, err
 		}
 		where.OnEnd = func() { ended = reading.End() }
+	} else if len(g.Paths) > 0 {
+		if err = t.beyond(ctx, g, &where, &beyond); err != nil {
+			return r, nil, err
+		}
 	}
 	r, err = gate.Run(ctx, g, where)
+	r.Beyond = beyond
 	if err = cmp.Or(err, ended); err == nil {
 		r.Wrote, err = t.restore(ctx, g.Name)
 	}

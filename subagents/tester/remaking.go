@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
@@ -25,6 +26,9 @@ func (t *Executor) stale(e *environment.Environment) []string {
 	return derived
 }
 
+// ofMachine matches what the machine lacked, maybe for a while: the next run tries again.
+var ofMachine = lazyregexp.New(`(?i)no space left|cannot allocate memory|too many open files|was killed`)
+
 // tryRemaking finds out, once for an environment, whether the setup makes again without network what it has derived from tracked
 // files: then patches that touch these are tested with what becomes of them.
 func (t *Executor) tryRemaking(ctx context.Context, e *environment.Environment) error {
@@ -38,7 +42,10 @@ func (t *Executor) tryRemaking(ctx context.Context, e *environment.Environment) 
 		if lack, err = t.remake(ctx, e, derived); err != nil {
 			return fmt.Errorf("find out whether setup makes %s again: %w", some(derived), err)
 		}
-		if err := errors.Join(e.KeepRemade(derived, lack), t.Places.Lay(ctx, e)); err != nil {
+		if err = t.Places.Lay(ctx, e); err == nil && !ofMachine.MatchString(lack) {
+			err = e.KeepRemade(derived, lack)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -28,8 +28,6 @@ import (
 	"divisi/subagents/limit"
 	"divisi/subagents/service"
 	"divisi/subagents/wire"
-
-	"github.com/rs/zerolog"
 )
 
 // Executor proves what is in a clean tree: it runs the gates of the task, judges each against the baseline and leaves a receipt
@@ -90,7 +88,6 @@ type Executor struct {
 	Foreign func(ctx context.Context, environment string) (spec.Result, error)
 	// Judge has a patch judged in place of the gates; nil where the gates decide.
 	Judge func(ctx context.Context) (spec.Result, error)
-	Log   zerolog.Logger
 
 	// environment is the result of Digest.
 	environment string

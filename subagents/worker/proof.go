@@ -84,7 +84,7 @@ func (at *attempt) tester() *tester.Executor {
 		Bounds: at.bounds(), Room: at.lacks, Pauses: at.worker.cfg.Pauses,
 		Doing:  at.progress.doing,
 		Worker: at.worker.cfg.Name, Sign: at.sign,
-		Judge: at.judge(), Objects: at.worker.cfg.Bus, Log: at.log,
+		Judge: at.judge(), Objects: at.worker.cfg.Bus,
 	}
 	if at.worker.cfg.Foreign != nil {
 		t.Foreign = at.foreign

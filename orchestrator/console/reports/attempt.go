@@ -40,6 +40,9 @@ func writeLog(b *strings.Builder, l *attempt.Log) {
 	for i := range l.Gates {
 		writeGateRun(b, &l.Gates[i])
 	}
+	for _, name := range l.Idle {
+		fmt.Fprintf(b, "\ngate %s: not started: the change touches none of its paths\n", display.Sanitize(name))
+	}
 	if len(l.Gates) == 0 {
 		fmt.Fprintln(b, "\nno gate has tested it")
 	}

@@ -53,9 +53,14 @@ func (f *Found) azureSteps(job node, p place) {
 	}
 	for _, step := range job.get("steps").items() {
 		p := p.in(step.get("workingDirectory").text())
-		p.step = step.get("displayName").text()
 		f.azureTemplate(step, p)
-		s := taskScript(step)
+		s, task := new(script), step.get("task")
+		name, _, _ := strings.Cut(task.text(), "@")
+		if command, is := filled("tasks", name, step.get("inputs").settings()); is {
+			s.put(task.line(), command)
+		} else if name == "Bash" || name == "CmdLine" {
+			s.add(step.get("inputs", "script"), 0)
+		}
 		for _, key := range []string{"script", "bash", "pwsh", "powershell"} {
 			s.add(step.get(key), 0)
 			if step.get(key).n != nil && strings.HasPrefix(key, "p") {
@@ -68,29 +73,6 @@ func (f *Found) azureSteps(job node, p place) {
 		p.env = nil // they are put in
 		f.script(p.with(step.get("env").settings()), s)
 	}
-}
-
-// taskScript is what a known task runs.
-func taskScript(step node) *script {
-	s, inputs := new(script), step.get("inputs").settings()
-	command := ""
-	switch task, _, _ := strings.Cut(step.get("task").text(), "@"); task {
-	case "Npm":
-		command = "npm " + cmp.Or(inputs["customCommand"], inputs["command"])
-	case "DotNetCoreCLI":
-		command = strings.Join([]string{"dotnet", inputs["command"], inputs["projects"], inputs["arguments"]}, " ")
-	case "Maven":
-		command = "mvn " + cmp.Or(inputs["goals"], "package")
-	case "Gradle":
-		command = "./gradlew " + cmp.Or(inputs["tasks"], "build")
-	case "Bash", "CmdLine":
-		s.add(step.get("inputs", "script"), 0)
-	}
-	if command != "" {
-		s.replace(command)
-		s.lines = []int{step.get("task").line()}
-	}
-	return s
 }
 
 var azureUse = lazyregexp.New(`\$\([A-Za-z_][\w.]*\)`)

@@ -7,15 +7,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"divisi/internal/git"
 	"divisi/internal/text"
 )
 
 // Command is one command that CI runs to check a change, or to publish it.
 type Command struct {
-	File      string
-	Line      int
-	Job, Step string
+	File string
+	Line int
+	Job  string
 	// Text is as a shell reads it in Dir, "." for the top of the tree, with the variables Env.
 	Text string
 	Dir  string
@@ -92,6 +94,17 @@ var places = []string{
 	".github/workflows", ".gitlab-ci.yml", ".circleci", ".azure-pipelines", "azure-pipelines.yml", "Jenkinsfile",
 }
 
+// system is a service that runs CI.
+type system struct {
+	files string // a glob
+	read  func(f *Found, file string, data []byte)
+}
+
+var systems = []system{
+	{".github/workflows/*.{yml,yaml}", (*Found).github}, {".gitlab-ci.yml", (*Found).gitlab}, {".circleci/config.yml", (*Found).circle},
+	{"{.azure-pipelines/*.{yml,yaml},azure-pipelines.yml}", (*Found).azure}, {"Jenkinsfile", (*Found).jenkins},
+}
+
 // At reads the CI of a commit.
 func At(ctx context.Context, repo *git.Repo, commit string) (*Found, error) {
 	entries, err := repo.FilesUnder(ctx, commit, places...)
@@ -110,8 +123,8 @@ func At(ctx context.Context, repo *git.Repo, commit string) (*Found, error) {
 func Read(files []string, read func(file string) ([]byte, error)) *Found {
 	f := &Found{expander: expander{read, maxExpanded}}
 	for _, file := range slices.Sorted(slices.Values(files)) {
-		readAs := readerOf(file)
-		if readAs == nil {
+		i := slices.IndexFunc(systems, func(s system) bool { return doublestar.MatchUnvalidated(s.files, file) })
+		if i < 0 {
 			continue
 		}
 		data, err := f.read(file)
@@ -119,28 +132,10 @@ func Read(files []string, read func(file string) ([]byte, error)) *Found {
 			f.Errors = append(f.Errors, &FileError{File: file, Message: err.Error()})
 			continue
 		}
-		readAs(f, file, data)
+		systems[i].read(f, file, data)
 	}
 	f.hooks()
 	return f
-}
-
-func readerOf(file string) func(*Found, string, []byte) {
-	dir, name := path.Split(file)
-	yaml := path.Ext(name) == ".yml" || path.Ext(name) == ".yaml"
-	switch {
-	case dir == ".github/workflows/" && yaml:
-		return (*Found).github
-	case file == ".gitlab-ci.yml":
-		return (*Found).gitlab
-	case dir == ".circleci/" && name == "config.yml":
-		return (*Found).circle
-	case yaml && dir == ".azure-pipelines/", file == "azure-pipelines.yml":
-		return (*Found).azure
-	case file == "Jenkinsfile":
-		return (*Found).jenkins
-	}
-	return nil
 }
 
 // yaml parses a file; what was read before an error is read.
@@ -158,7 +153,7 @@ func (f *Found) add(p place, line int, command string, is kind) {
 		return
 	}
 	c := Command{
-		File: p.file, Line: line, Job: p.job, Step: p.step, Text: command, Dir: path.Clean(cmp.Or(p.dir, ".")),
+		File: p.file, Line: line, Job: p.job, Text: command, Dir: path.Clean(cmp.Or(p.dir, ".")),
 		Versions: p.versions, Why: p.why, Paths: p.paths, services: p.services,
 	}
 	p.settings(&c)

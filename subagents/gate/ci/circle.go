@@ -90,10 +90,8 @@ func (f *Found) circleSteps(doc, steps node, p place, values map[string]string, 
 		switch run := step.get("run"); {
 		case depth == 0 || name == "":
 		case run.is(yaml.MappingNode):
-			at := p.in(workDir(run)).with(run.get("environment").settings())
-			at.step = run.get("name").text()
 			if run.get("when").text() != "on_fail" {
-				f.circleRun(at, run.get("command"), values)
+				f.circleRun(p.in(workDir(run)).with(run.get("environment").settings()), run.get("command"), values)
 			}
 		case run.n != nil:
 			f.circleRun(p, run, values)

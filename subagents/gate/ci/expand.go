@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -192,8 +191,6 @@ func (x *expander) scripts(dir string, names []string) (lines []string) {
 	return lines
 }
 
-var toxSection = lazyregexp.New(`(?m)^\[testenv(?::([^\]]+))?\]\s*$`)
-
 // tox is what its environments run.
 func (x *expander) tox(dir string, args []string) (lines []string) {
 	body := x.text(path.Join(dir, "tox.ini"))
@@ -202,24 +199,18 @@ func (x *expander) tox(dir string, args []string) (lines []string) {
 		body, _, _ = strings.Cut(rest, `"""`)
 	}
 	commands := map[string]string{}
-	places := toxSection.FindAllStringSubmatchIndex(body, -1)
-	for i, at := range places {
-		name, end := "", len(body)
-		if at[2] >= 0 {
-			name = body[at[2]:at[3]]
-		}
-		if i+1 < len(places) {
-			end = places[i+1][0]
-		}
-		_, found, _ := strings.Cut(body[at[1]:end], "\ncommands")
+	for _, section := range strings.Split("\n"+body, "\n[testenv")[1:] {
+		name, text, _ := strings.Cut(section, "]")
+		text, _, _ = strings.Cut(text, "\n[")
+		_, found, _ := strings.Cut(text, "\ncommands")
 		var list []string
 		for n, line := range strings.Split(strings.TrimLeft(found, " ="), "\n") {
-			if n > 0 && line != "" && line[0] != ' ' && line[0] != '\t' && line[0] != '#' {
+			if n > 0 && line != "" && !strings.ContainsRune(" \t#", rune(line[0])) {
 				break
 			}
 			list = append(list, strings.TrimLeft(strings.TrimSpace(line), "-"))
 		}
-		for _, one := range strings.Split(name, ",") {
+		for one := range strings.SplitSeq(strings.TrimPrefix(name, ":"), ",") {
 			commands[strings.TrimSpace(one)] = strings.NewReplacer("{posargs}", "", "{envpython}", "python", "\\\n", " ").
 				Replace(strings.Join(list, "\n"))
 		}

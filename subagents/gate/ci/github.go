@@ -45,9 +45,9 @@ func (f *Found) workflow(file string, doc node, p place, inputs map[string]strin
 			p.services = append(p.services, service{name, cmp.Or(one.get("image").text(), one.text())})
 		}
 		for _, combo := range combinations(job.get("strategy", "matrix")) {
-			v := values{p.env, combo, inputs, ""}
-			system := v.put(strings.Join(append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...), " "))
-			f.job(job, p, v.on(system), depth)
+			v := values{env: p.env, inputs: inputs, combo: combo}
+			v.system = systemOf(v.put(strings.Join(append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...), " ")))
+			f.job(job, p, v, depth)
 		}
 	}
 }
@@ -59,8 +59,8 @@ func (f *Found) job(job node, p place, v values, depth int) {
 	}
 	p.versions = map[string][]string{}
 	for name, value := range v.combo {
-		if language.MatchString(name) {
-			p.versions[name] = []string{value}
+		if version := value.text(); version != "" && language.MatchString(name) {
+			p.versions[name] = []string{version}
 		}
 	}
 	if v.system != "" {
@@ -101,7 +101,6 @@ func (f *Found) call(uses, with node, p place, v values, depth int) {
 func (f *Found) steps(steps node, p place, v values, depth int) {
 	for _, step := range steps.items() {
 		p := p.with(v.all(step.get("env").settings()))
-		p.step = cmp.Or(step.get("name").text(), step.get("id").text())
 		v := v
 		v.env = p.env
 		if !v.holds(step.get("if").text()) {
@@ -153,16 +152,9 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 	for section, why := range map[string]string{
 		"actions": "", "actions network": "it needs the network", "actions github": "it runs at GitHub alone",
 	} {
-		for _, action := range phrases()[section] {
-			known, command, _ := strings.Cut(action, ": ")
-			if strings.EqualFold(known, name) {
-				command = strings.TrimSpace(replaced(inputUse, command, func(use string) string {
-					key, otherwise, _ := strings.Cut(strings.Trim(use, "{}"), "?")
-					return cmp.Or(inputs[key], otherwise)
-				}))
-				f.add(p.in(inputs["working-directory"]).but(why), uses.line(), command, check)
-				return
-			}
+		if command, is := filled(section, name, inputs); is {
+			f.add(p.in(inputs["working-directory"]).but(why), uses.line(), command, check)
+			return
 		}
 	}
 	if checks.MatchString(path.Base(name)) && !reports.MatchString(name) {
@@ -173,7 +165,6 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 var (
 	// language is the name of an axis of a matrix that is one of versions.
 	language = lazyregexp.New(`(?i)^(go|node|python|py|java|jdk|rust|toolchain|ruby|php)[-_.]?(versions?)?$`)
-	inputUse = lazyregexp.New(`\{[^}]*\}`)
 	reports  = lazyregexp.New(`(?i)report|publish|result|upload|comment|setup|label|codeql-action`)
 	checks   = lazyregexp.New(`(?i)lint|format|audit|analy[sz]e|typos|clippy|(?:\b|_)(?:check(?:s|er)?|scan|tests?)(?:\b|_)`)
 )

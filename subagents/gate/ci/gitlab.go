@@ -94,9 +94,9 @@ func (p *pipeline) job(name string) {
 			at.versions[name] = append(at.versions[name], list.texts()...)
 		}
 	}
-	s := new(script)
-	s.follow(p.jobs, either("before_script"), maxDepth)
-	s.follow(p.jobs, field("script"), maxDepth)
+	s := &script{jobs: p.jobs}
+	s.add(either("before_script"), 0)
+	s.add(field("script"), 0)
 	p.script(at, s)
 }
 
@@ -113,19 +113,4 @@ func inherited(all map[string]node, job node, depth int, keys ...string) node {
 		}
 	}
 	return node{}
-}
-
-// follow adds a script with the parts of other jobs that !reference names.
-func (s *script) follow(all map[string]node, v node, depth int) {
-	if !v.is(yaml.SequenceNode) || depth == 0 {
-		s.add(v, 0)
-		return
-	}
-	if names := v.texts(); v.n.Tag == "!reference" && len(names) > 1 {
-		s.follow(all, inherited(all, all[names[0]], maxDepth, names[1:]...), depth-1)
-		return
-	}
-	for _, one := range v.items() {
-		s.follow(all, one, depth-1)
-	}
 }

@@ -40,7 +40,8 @@ func (x *expander) preCommit(args []string) (lines []string) {
 		for _, repo := range doc.get("repos").items() {
 			for _, hook := range repo.get("hooks").items() {
 				id := hook.get("id").text()
-				command := cmp.Or(hookCommand(id), hook.get("entry").text())
+				known, _ := filled("hooks", id, nil)
+				command := cmp.Or(known, hook.get("entry").text())
 				if names := args[1:]; command != "" && (len(names) == 0 || names[0] == id || strings.HasPrefix(names[0], "-")) {
 					lines = append(lines, strings.Join(append([]string{command}, hook.get("args").texts()...), " "))
 				}
@@ -48,14 +49,4 @@ func (x *expander) preCommit(args []string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-// hookCommand is what a well-known hook runs, "" for others.
-func hookCommand(id string) string {
-	for _, hook := range phrases()["hooks"] {
-		if name, command, _ := strings.Cut(hook, ": "); name == id {
-			return command
-		}
-	}
-	return ""
 }

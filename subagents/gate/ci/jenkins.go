@@ -74,9 +74,6 @@ func (g *groovy) step(shell, quotes string, line int) {
 		body = strings.NewReplacer(`\"`, `"`, `\$`, `$`, `\\`, `\`).Replace(body)
 	}
 	s := new(script)
-	s.replace(body)
-	for i := range strings.Count(body, "\n") + 1 {
-		s.lines = append(s.lines, line+i)
-	}
+	s.put(line, body)
 	g.script(p, s)
 }

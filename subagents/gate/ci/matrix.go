@@ -14,27 +14,30 @@ import (
 // maxCombinations bounds those of one matrix.
 const maxCombinations = 256
 
-// combinations are those of a matrix, at least one, with the values of a mapping as name.key.
-func combinations(matrix node) []map[string]string {
-	all := []map[string]string{{}}
+// combo is one combination of a matrix.
+type combo map[string]node
+
+// combinations are those of a matrix, at least one.
+func combinations(matrix node) []combo {
+	all := []combo{{}}
 	for name, axis := range matrix.fields() {
 		if name != "include" && name != "exclude" && axis.is(yaml.SequenceNode) && len(axis.n.Content) > 0 {
 			all = product(all, name, axis.items())
 		}
 	}
 	for _, out := range matrix.get("exclude").items() {
-		without := cell(out)
-		all = slices.DeleteFunc(all, func(one map[string]string) bool { return len(without) > 0 && agree(one, without, without) })
+		without := combo(maps.Collect(out.fields()))
+		all = slices.DeleteFunc(all, func(one combo) bool { return len(without) > 0 && one.has(without, without) })
 	}
-	original := make([]map[string]string, len(all))
+	original := make([]combo, len(all))
 	for i := range all {
 		original[i] = maps.Clone(all[i])
 	}
-	var more []map[string]string
+	var more []combo
 	for _, in := range matrix.get("include").items() {
-		extra, fits := cell(in), false
+		extra, fits := combo(maps.Collect(in.fields())), false
 		for i := range original {
-			if len(original[i]) > 0 && agree(original[i], extra, original[i]) {
+			if len(original[i]) > 0 && original[i].has(extra, original[i]) {
 				maps.Copy(all[i], extra)
 				fits = true
 			}
@@ -50,71 +53,36 @@ func combinations(matrix node) []map[string]string {
 }
 
 // product combines each combination with each value; where these are too many, each value with some.
-func product(all []map[string]string, name string, values []node) (out []map[string]string) {
-	if len(all)*len(values) > maxCombinations {
-		for i := range max(len(all), len(values)) {
-			out = append(out, added(all[i%len(all)], name, values[i%len(values)]))
-		}
-		return out[:min(len(out), maxCombinations)]
+func product(all []combo, name string, values []node) (out []combo) {
+	n, each := len(all)*len(values), len(values)
+	if n > maxCombinations {
+		n, each = min(max(len(all), len(values)), maxCombinations), 1
 	}
-	for _, one := range all {
-		for _, value := range values {
-			out = append(out, added(one, name, value))
-		}
+	for i := range n {
+		one := maps.Clone(all[i/each%len(all)])
+		one[name] = values[i%len(values)]
+		out = append(out, one)
 	}
 	return out
 }
 
-// agree reports whether two combinations have the same values for the keys of a third one that both have; for those of without
-// all must be there.
-func agree(one, other, keys map[string]string) bool {
+// has reports whether a combination has all keys, and the values of another one for those of them that the other one has.
+func (c combo) has(other, keys combo) bool {
 	for key := range keys {
-		a, has := one[key]
+		a, has := c[key]
 		b, also := other[key]
-		if has && also && a != b || !has {
+		if !has || also && (a.text() != b.text() || !maps.Equal(a.settings(), b.settings())) {
 			return false
 		}
 	}
 	return true
 }
 
-func cell(values node) map[string]string {
-	all := map[string]string{}
-	for name, value := range values.fields() {
-		maps.Copy(all, added(nil, name, value))
-	}
-	return all
-}
-
-// added is a combination with one more value.
-func added(one map[string]string, name string, value node) map[string]string {
-	out := maps.Clone(one)
-	if out == nil {
-		out = map[string]string{}
-	}
-	if value.is(yaml.ScalarNode) {
-		out[name] = value.text()
-	}
-	for key, v := range value.fields() {
-		out[name+"."+key] = v.text()
-	}
-	return out
-}
-
 // values are what expressions stand for.
 type values struct {
-	env, combo, inputs map[string]string
-	system             string // another one than this program's checks run on: windows, macos
-}
-
-// on is the values on the system of a runner.
-func (v values) on(runner string) values {
-	for _, system := range []string{"windows", "macos"} {
-		if strings.Contains(strings.ToLower(runner), system) {
-			v.system = system
-		}
-	}
-	return v
+	env, inputs map[string]string
+	combo       combo
+	system      string // another one than this program's checks run on: windows, macos
 }
 
 var use = lazyregexp.New(`\$\{\{\s*([^}]*?)\s*\}\}`)
@@ -152,8 +120,9 @@ func (v values) value(name string) (string, bool) {
 	var known bool
 	switch group {
 	case "matrix":
-		value, known = v.combo[key]
-		known = known || len(v.combo) > 0 && !v.dynamic(key)
+		keys := strings.Split(key, ".")
+		one := v.combo[keys[0]].get(keys[1:]...)
+		value, known = one.text(), len(v.combo) > 0 && !one.is(yaml.MappingNode) // a part of a mapping is not the whole
 	case "env":
 		value, known = v.env[key]
 	case "inputs":
@@ -166,16 +135,6 @@ func (v values) value(name string) (string, bool) {
 		}[name]
 	}
 	return value, known
-}
-
-// dynamic reports whether a value of the matrix is a mapping: a part of it is not the whole.
-func (v values) dynamic(key string) bool {
-	for name := range v.combo {
-		if strings.HasPrefix(name, key+".") {
-			return true
-		}
-	}
-	return false
 }
 
 var (

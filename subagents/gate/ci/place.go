@@ -14,13 +14,13 @@ import (
 
 // place is where commands are, and how they run.
 type place struct {
-	file, job, step string
-	dir             string
-	env             map[string]string
-	versions        map[string][]string
-	why             string
-	paths           []string
-	services        []service
+	file, job string
+	dir       string
+	env       map[string]string
+	versions  map[string][]string
+	why       string
+	paths     []string
+	services  []service
 }
 
 // service is a server that CI starts beside a job: its name there, and its image.
@@ -79,7 +79,8 @@ var (
 
 // settings gives a command the variables of the place that matter to it.
 func (p place) settings(c *Command) {
-	for name, value := range p.env {
+	for _, name := range slices.Sorted(maps.Keys(p.env)) {
+		value := p.env[name]
 		used := strings.Contains(c.Text, "$"+name) || strings.Contains(c.Text, "${"+name)
 		unknown := expression.FindString(value)
 		switch m := secret.FindStringSubmatch(value); {
@@ -91,7 +92,6 @@ func (p place) settings(c *Command) {
 			c.Env = append(c.Env, name+"="+value)
 		}
 	}
-	slices.Sort(c.Env)
 }
 
 // maxScript bounds, in bytes, a script that is read, and what replaces variables in a text.

@@ -1,9 +1,12 @@
 package ci
 
 import (
+	"cmp"
 	_ "embed"
 	"strings"
 	"sync"
+
+	"divisi/internal/lazyregexp"
 )
 
 //go:embed words.txt
@@ -30,6 +33,22 @@ var phrases = sync.OnceValue(func() map[string][]string {
 	}
 	return all
 })
+
+var inputUse = lazyregexp.New(`\{[^}]*\}`)
+
+// filled is the command that a section has for a name, with values of inputs put in.
+func filled(section, name string, inputs map[string]string) (command string, is bool) {
+	for _, phrase := range phrases()[section] {
+		known, command, _ := strings.Cut(phrase, ": ")
+		if strings.EqualFold(known, name) {
+			return strings.TrimSpace(replaced(inputUse, command, func(use string) string {
+				key, otherwise, _ := strings.Cut(strings.Trim(use, "{}"), "?")
+				return cmp.Or(inputs[key], inputs[otherwise], otherwise)
+			})), true
+		}
+	}
+	return "", false
+}
 
 // begins reports whether a command begins with one of the phrases of a section.
 func begins(command, section string) bool {

@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"divisi/internal/lazyregexp"
 )
 
 const (
@@ -27,8 +24,6 @@ type node struct {
 	visits *int
 }
 
-var yamlLine = lazyregexp.New(`^yaml: (?:line (\d+): )?`)
-
 // parse reads a file. An error has its line.
 func parse(file string, data []byte) (docs []node, err error) {
 	visits := maxVisits
@@ -40,13 +35,11 @@ func parse(file string, data []byte) (docs []node, err error) {
 		case errors.Is(err, io.EOF):
 			return docs, nil
 		case err != nil:
-			message := err.Error()
-			found := yamlLine.FindStringSubmatch(message)
-			if found == nil {
-				found = []string{"", ""}
+			line, message := 0, strings.TrimPrefix(err.Error(), "yaml: ")
+			if n, _ := fmt.Sscanf(message, "line %d: ", &line); n == 1 { // else the place is not known
+				_, message, _ = strings.Cut(message, ": ")
 			}
-			line, _ := strconv.Atoi(found[1]) // "" is 0: not known
-			return docs, &FileError{File: file, Line: line, Message: strings.TrimPrefix(message, found[0])}
+			return docs, &FileError{File: file, Line: line, Message: message}
 		}
 		if len(n.Content) > 0 {
 			docs = append(docs, node{n.Content[0], &visits})
@@ -187,6 +180,7 @@ func (v node) settings() map[string]string {
 type script struct {
 	text  strings.Builder
 	lines []int
+	jobs  map[string]node // whose parts !reference of GitLab names
 }
 
 // add appends what a value says: a text, or a list of texts and lists.
@@ -195,6 +189,10 @@ func (s *script) add(v node, depth int) {
 		return
 	}
 	if v.is(yaml.SequenceNode) {
+		if names := v.texts(); v.n.Tag == "!reference" && len(names) > 1 {
+			s.add(inherited(s.jobs, s.jobs[names[0]], maxDepth, names[1:]...), depth+1)
+			return
+		}
 		for _, one := range v.items() {
 			s.add(one, depth+1)
 		}
@@ -204,9 +202,15 @@ func (s *script) add(v node, depth int) {
 	if v.is(yaml.ScalarNode) && v.n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		first++
 	}
-	for i, line := range strings.Split(strings.TrimRight(v.text(), "\n"), "\n") {
-		s.text.WriteString(line + "\n")
-		s.lines = append(s.lines, first+i)
+	s.put(first, v.text())
+}
+
+// put appends a text that begins in a line of the file.
+func (s *script) put(first int, text string) {
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		s.text.WriteString(line)
+		s.lines = append(s.lines, first)
+		first++
 	}
 }
 

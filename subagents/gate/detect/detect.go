@@ -194,7 +194,7 @@ func foreign(file string) bool {
 
 // add adds a gate of a directory, named after both.
 func (d *detector) add(name, dir string, g spec.Gate) {
-	g.Name = d.name(name, dir)
+	g.Name, g.Paths = d.name(name, dir), d.paths(dir)
 	d.Gates = append(d.Gates, g)
 }
 

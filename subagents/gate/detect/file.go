@@ -61,6 +61,9 @@ func (p *Proposal) File(tried map[string]Tried) string {
 		if g.Format != "" {
 			fmt.Fprintf(&b, "  %s  format: %s\n", mark, g.Format)
 		}
+		if len(g.Paths) > 0 {
+			fmt.Fprintf(&b, "  %s  paths: %s\n", mark, text.Flow(g.Paths))
+		}
 	}
 	for _, n := range p.Notes {
 		fmt.Fprintf(&b, "# %s\n", text.OneLine(n))

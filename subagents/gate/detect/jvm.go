@@ -81,7 +81,7 @@ func (d *detector) mvn(dir string) {
 		Command: append(command, "--fail-at-end", "-DtrimStackTrace=false", "test"), Format: gate.FormatJUnit,
 	})
 	d.Ignored = append(d.Ignored, path.Join(dir, "target"))
-	d.try(".", install+" -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test", pom, dir != ".")
+	d.try(".", install+" -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test", pom, len(d.Gates) > 1)
 }
 
 // gradleFiles are those of a build of Gradle.

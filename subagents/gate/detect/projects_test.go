@@ -192,6 +192,17 @@ func TestProjectsBelow(t *testing.T) {
 			gates: []string{"pytest: " + pytest(".venv/bin/python", "")},
 			setup: "env POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction --with test --extras tests",
 		},
+		"a package of python beside others": {
+			files: map[string]string{"go.mod": "", "a.go": "", "pyproject.toml": "[build-system]", "test_a.py": "", "pom.xml": ""},
+			o:     Options{Whole: true},
+			gates: []string{
+				"go-build: go build ./...", "go-test: go test -json ./...", "pytest: " + pytest(".venv/bin/python", ""),
+				"mvn-test: mvn -B --fail-at-end -DtrimStackTrace=false test",
+			},
+			setup: "sh -c { python3 -m venv --system-site-packages .venv && .venv/bin/pip install pytest -e . || " +
+				"echo 'not installed: pyproject.toml'; } && { mvn -B -q -Dmaven.compiler.failOnError=false " +
+				"-Dmaven.test.failure.ignore=true test || echo 'not installed: pom.xml'; }",
+		},
 		"no poetry on the machine": {
 			files: map[string]string{"pyproject.toml": "[tool.poetry]\n[build-system]", "poetry.lock": "", "test_a.py": ""},
 			o:     Options{Whole: true, Has: func(program string) bool { return program != "poetry" }},

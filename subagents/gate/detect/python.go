@@ -177,7 +177,7 @@ func (d *detector) environment(p *pythonProject, top string) string {
 		return ""
 	}
 	d.Ignored = append(d.Ignored, path.Join(p.dir, ".venv"))
-	d.try(p.dir, line, path.Join(p.dir, why), p.dir != ".")
+	d.try(p.dir, line, path.Join(p.dir, why), p.dir != "." || len(d.Gates) > 0)
 	if !d.Whole {
 		return ""
 	}

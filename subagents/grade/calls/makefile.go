@@ -9,14 +9,17 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// makefile is the relevant part of a Makefile.
-type makefile struct {
+// Makefile is the relevant part of one.
+type Makefile struct {
 	vars    map[string]string
 	rules   map[string]*rule
 	pattern []*rule // rules of patterns: each may run
-	first   string
+	// First is the target that make has for none.
+	First string
 	// odd reports what cannot be followed: an include, a condition, a function that makes rules.
 	odd bool
+	// room is what variables may still become in the whole file, in bytes.
+	room int
 }
 
 type rule struct {
@@ -40,8 +43,11 @@ var builtin = map[string]string{
 	"INSTALL": "install", "GO": "go", "PYTHON": "python3", "SHELL": "/bin/sh", "NODE": "node", "NPM": "npm", "CARGO": "cargo",
 }
 
-// maxExpanded bounds, in bytes, what the variables of one line become.
-const maxExpanded = 64 << 10
+// maxExpanded and maxRoom bound, in bytes, what the variables of one line become, and those of a file.
+const (
+	maxExpanded = 64 << 10
+	maxRoom     = 8 << 20
+)
 
 // make follows the targets of a call of make.
 func (f *follower) make(s scope, args []string) {
@@ -75,13 +81,13 @@ func (f *follower) make(s scope, args []string) {
 		return
 	}
 	f.ran(name)
-	m := readMakefile(text)
+	m := ReadMakefile(text)
 	if m.odd {
 		f.lost()
 		s.sure = false
 	}
 	if len(targets) == 0 {
-		targets = []string{m.first}
+		targets = []string{m.First}
 	}
 	for _, value := range s.env {
 		if key, value, ok := strings.Cut(value, "="); ok {
@@ -96,7 +102,7 @@ func (f *follower) make(s scope, args []string) {
 
 // target follows what makes a target, and what it needs. What no rule makes is a file, or the rules of a pattern make it, or
 // those that make has by itself, which compile.
-func (f *follower) target(s scope, m *makefile, name, target string) {
+func (f *follower) target(s scope, m *Makefile, name, target string) {
 	if !f.once("make " + name + " " + target) {
 		return
 	}
@@ -126,7 +132,7 @@ func (f *follower) target(s scope, m *makefile, name, target string) {
 	}
 }
 
-func (f *follower) recipe(s scope, m *makefile, r *rule) {
+func (f *follower) recipe(s scope, m *Makefile, r *rule) {
 	if r.followed {
 		return
 	}
@@ -139,22 +145,40 @@ func (f *follower) recipe(s scope, m *makefile, r *rule) {
 	}
 }
 
-// expand replaces the variables that are known, and what functions of make return; $$ is the shell's $.
-func (m *makefile) expand(text string) string {
-	left := maxExpanded
+// Put replaces the variables that are known.
+func (m *Makefile) Put(text string) string {
+	left := min(maxExpanded, m.room)
 	for range 4 {
 		text = makeWord.ReplaceAllStringFunc(text, func(v string) string {
-			name := v[2 : len(v)-1]
-			value, ok := m.vars[name]
-			if !ok {
-				value = builtin[name]
-			}
-			if left -= len(value); left < 0 {
+			value, ok := m.value(v)
+			if left -= len(value); !ok || left < 0 {
 				return v
 			}
+			m.room -= len(value)
 			return value
 		})
 	}
+	return text
+}
+
+// value is that of a variable, by its use.
+func (m *Makefile) value(use string) (string, bool) {
+	name := use[2 : len(use)-1]
+	value, ok := m.vars[name]
+	if !ok {
+		value, ok = builtin[name]
+	}
+	return value, ok
+}
+
+// expand is Put; other variables are empty, and what functions of make return is not known. $$ is the shell's $.
+func (m *Makefile) expand(text string) string {
+	text = makeWord.ReplaceAllStringFunc(m.Put(text), func(v string) string {
+		if _, ok := m.value(v); ok {
+			return v
+		}
+		return ""
+	})
 	var b strings.Builder
 	for {
 		at := makeCall.FindStringSubmatchIndex(text)
@@ -174,8 +198,17 @@ func (m *makefile) expand(text string) string {
 	return strings.ReplaceAll(b.String(), "$$", "$")
 }
 
-func readMakefile(text string) *makefile {
-	m := &makefile{vars: map[string]string{}, rules: map[string]*rule{}}
+// Rule has the targets that a target needs, and what makes it.
+func (m *Makefile) Rule(target string) (needs, recipe []string) {
+	if r := m.rules[target]; r != nil {
+		return r.needs, r.recipe
+	}
+	return nil, nil
+}
+
+// ReadMakefile reads the text of one.
+func ReadMakefile(text string) *Makefile {
+	m := &Makefile{vars: map[string]string{}, rules: map[string]*rule{}, room: maxRoom}
 	var now []*rule
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		line = strings.TrimRight(line, "\r\n")
@@ -202,7 +235,7 @@ func readMakefile(text string) *makefile {
 }
 
 // line reads the assignment of a variable or the head of a rule, and returns the rules that are open.
-func (m *makefile) line(line string, now []*rule) []*rule {
+func (m *Makefile) line(line string, now []*rule) []*rule {
 	if v := makeVar.FindStringSubmatch(line); v != nil {
 		m.vars[v[1]] = strings.TrimSpace(v[2])
 		return nil
@@ -228,8 +261,8 @@ func (m *makefile) line(line string, now []*rule) []*rule {
 				m.pattern = append(m.pattern, r)
 			}
 		}
-		if m.first == "" && !r.pattern {
-			m.first = name
+		if m.First == "" && !r.pattern {
+			m.First = name
 		}
 		for need := range strings.FieldsSeq(needs) {
 			if need != "|" {

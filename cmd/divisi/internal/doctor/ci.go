@@ -68,7 +68,7 @@ func (c *CI) file(tried map[string]detect.Tried) string {
 	for i := range c.commands {
 		j := &c.commands[i]
 		if out := tried[j.Note].Out && j.State == ci.Gate; j.State == ci.Open || out {
-			skip += fmt.Sprintf("    - %s # %s:%d\n", yamlText(j.Name()), text.OneLine(j.File), j.Line)
+			skip += fmt.Sprintf("    - %s # %s:%d\n", text.Scalar(j.Name()), text.OneLine(j.File), j.Line)
 			continue
 		}
 		fmt.Fprintf(&b, "#   %s\n", j)
@@ -77,10 +77,4 @@ func (c *CI) file(tried map[string]detect.Tried) string {
 		return b.String() + "ci: {skip: []}\n"
 	}
 	return b.String() + "# Left out: to have one prove changes, make it a gate, and take it away here.\nci:\n  skip:\n" + skip
-}
-
-// yamlText is a text as YAML has it.
-func yamlText(s string) string {
-	list := text.Flow([]string{s})
-	return list[1 : len(list)-1]
 }

@@ -171,7 +171,10 @@ func triedGates(st *run.State) map[string]detect.Tried {
 		case proof.Explained(lacks, one.Name):
 			tried[one.Name] = detect.Tried{Note: "lacks something: " + lackOf(lacks, one.Name), Out: true}
 		case why != "":
-			tried[one.Name] = detect.Tried{Note: "proves nothing yet: on the base commit " + why, Out: true}
+			tried[one.Name] = detect.Tried{
+				Note: "proves nothing yet: on the base commit " + why + ": " + gate.Reason(r, nil),
+				Out:  true,
+			}
 		case r.Verdict == spec.VerdictPass && r.Tests > 0:
 			note := fmt.Sprintf("%s passed in %s", text.Count(r.Tests, "test"), took)
 			if r.Skipped > 0 {
@@ -183,6 +186,10 @@ func triedGates(st *run.State) map[string]detect.Tried {
 		default:
 			tried[one.Name] = detect.Tried{Note: fmt.Sprintf("fails before any change, with %s to compare with; %s",
 				text.Count(len(r.Signatures), "signature"), took)}
+		}
+		if t := tried[one.Name]; r.Beyond != "" && !t.Out {
+			t.Note += "; every patch starts it, whatever its paths: " + r.Beyond
+			tried[one.Name] = t
 		}
 	}
 	return tried

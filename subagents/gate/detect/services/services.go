@@ -192,7 +192,7 @@ func (p *Proposal) File(taken bool) string {
 		fmt.Fprintf(&b, "\n# Programs that the gates may need beside them (%s)%s.\n%sservices:\n",
 			text.OneLine(text.Some(p.Files, maxNamed)), why, mark)
 		for _, s := range p.Services {
-			fmt.Fprintf(&b, "  %s- name: %s\n", mark, scalar(s.Name))
+			fmt.Fprintf(&b, "  %s- name: %s\n", mark, text.Scalar(s.Name))
 			for _, c := range []struct {
 				key  string
 				argv []string
@@ -205,7 +205,7 @@ func (p *Proposal) File(taken bool) string {
 				fmt.Fprintf(&b, "    %senv:\n", mark)
 			}
 			for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-				fmt.Fprintf(&b, "      %s%s: %s\n", mark, scalar(name), scalar(s.Env[name]))
+				fmt.Fprintf(&b, "      %s%s: %s\n", mark, text.Scalar(name), text.Scalar(s.Env[name]))
 			}
 		}
 	}
@@ -213,10 +213,4 @@ func (p *Proposal) File(taken bool) string {
 		fmt.Fprintf(&b, "# %s\n", text.OneLine(n))
 	}
 	return b.String()
-}
-
-// scalar writes one string of YAML.
-func scalar(s string) string {
-	list := text.Flow([]string{s})
-	return list[1 : len(list)-1]
 }
