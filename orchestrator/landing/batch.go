@@ -107,8 +107,8 @@ func mergedSet(in facts, onto string, set *run.ChangeSet, chain Chain) (actions 
 }
 
 // ProveRed proposes to run the gates on the tests of a change set alone, on the integration head, before the set is merged: they
-// must fail there. That they pass with the change is proven with the set. Tests of code that exists, without a set, must fail with
-// mutants of it.
+// must fail there. That they pass with the change is proven with the set. Tests of code that exists, without a set, must fail
+// with mutants of it.
 func ProveRed(s *run.State) []run.Action {
 	in := factsOf(s)
 	if !in.isBaselined {

@@ -17,7 +17,8 @@ import (
 const chooser = "divisi_mutants.go"
 
 // Go puts mutants into the Go files of one directory. files hold source by path; wanted reports whether a mutant, which has no
-// number yet, is one. first is the number of the first mutant. The result has the files with mutants and one beside them that chooses.
+// number yet, is one. first is the number of the first mutant. The result has the files with mutants and one beside them that
+// chooses.
 func Go(files map[string][]byte, first int, wanted func(Mutant) bool) (mutated map[string][]byte, mutants []Mutant, err error) {
 	mutated = map[string][]byte{}
 	for _, file := range slices.Sorted(maps.Keys(files)) {

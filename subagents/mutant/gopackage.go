@@ -20,12 +20,12 @@ import (
 	"divisi/internal/text"
 )
 
-// Place is where the commands of an experiment run: the directory of the package and an empty one for files, on this machine and as
-// the commands see them.
+// Place is where the commands of an experiment run: the directory of the package and an empty one for files, on this machine and
+// as the commands see them.
 type Place struct{ Dir, Temp, SeenDir, SeenTemp string }
 
-// Runner runs a command in the directory of the package, with more variables, for a limited time. ok reports whether it ended well;
-// an error is none of the command's.
+// Runner runs a command in the directory of the package, with more variables, for a limited time. ok reports whether it ended
+// well; an error is none of the command's.
 type Runner func(ctx context.Context, env, args []string, limit time.Duration) (output []byte, ok bool, err error)
 
 // GoPackage is the test program of a Go package with mutants, compiled once. It is used by one goroutine.
@@ -81,7 +81,9 @@ func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var listed struct{ GoFiles []string }
+	var listed struct {
+		GoFiles []string `json:"GoFiles"`
+	}
 	if !ok || json.Unmarshal(out, &listed) != nil {
 		return nil, fmt.Errorf("list the files of the package: %w: %s", ErrRefused, firstLine(out))
 	}
@@ -224,7 +226,8 @@ func testTexts(file string, source []byte) (map[string]string, error) {
 	for _, d := range parsed.Decls {
 		fun, ok := d.(*ast.FuncDecl)
 		if ok && fun.Recv == nil && testName.MatchString(fun.Name.Name) && fun.Name.Name != "TestMain" {
-			texts[fun.Name.Name] = string(source[set.PositionFor(fun.Pos(), false).Offset:set.PositionFor(fun.End(), false).Offset])
+			from, to := set.PositionFor(fun.Pos(), false), set.PositionFor(fun.End(), false)
+			texts[fun.Name.Name] = string(source[from.Offset:to.Offset])
 		}
 	}
 	return texts, nil

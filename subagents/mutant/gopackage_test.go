@@ -81,10 +81,10 @@ func proofOf(t *testing.T, tests string) (Proof, error) {
 }
 
 func TestWhatTestsProve(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compiles Go")
 	}
-	t.Parallel()
 	for name, c := range map[string]struct {
 		tests, refusal string
 		kills          int

@@ -127,7 +127,8 @@ func (p Proof) Refusal() string {
 	case len(p.Lives) == 0:
 		return fmt.Sprintf("the other tests of the package find each of the %d changes that the tests find", len(p.Known))
 	default:
-		return fmt.Sprintf("the tests pass with each of %d changes of code that they reach and that no other test finds", len(p.Lives))
+		return fmt.Sprintf("the tests pass with each of %d changes of code that they reach and that no other test finds",
+			len(p.Lives))
 	}
 }
 
