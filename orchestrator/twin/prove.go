@@ -14,9 +14,9 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Prove prepares the comparison of the head of a run with the user's own shell. A gate that needs a command to which no person has
-// agreed is named, and does not run. A mirror has the head where the checkout does not; "" for none. doing is told what runs. What
-// Prove returns can be called from another goroutine.
+// Prove prepares the comparison of the head of a run with the user's own shell. A gate that needs a command to which no person
+// has agreed is named, and does not run. A mirror has the head where the checkout does not; "" for none. doing is told what runs.
+// The function that Prove returns can be called from another goroutine.
 func Prove(
 	s *run.State, state, mirror string, agreed []string, doing func(string),
 ) func(context.Context) (*run.Twin, error) {
