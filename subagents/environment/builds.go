@@ -46,8 +46,8 @@ func describes(name string) bool {
 		slices.ContainsFunc(installers, func(i installer) bool { return i.reads(name) })
 }
 
-// ReadBy is what a setup read of a tree: the files that it opened. For one that builds, and of which nothing is kept, sources
-// count as little as files that it did not open, but all that describe what it downloads do.
+// ReadBy is what a setup read of a tree: the files that it opened. Where it builds, sources count as little as files that it did
+// not open, but all files that describe what it downloads count.
 func ReadBy(tree *Tree, opened []string, built bool) *Read {
 	r := &Read{Files: map[string]string{}, Built: built, Outline: tree.Outline}
 	for _, name := range opened {
