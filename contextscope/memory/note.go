@@ -124,7 +124,8 @@ func (n *Note) readFront(head string) (p *Problem) {
 	}
 	for _, t := range lexer.Tokenize(head) { // aliases of aliases decode to any size
 		if t.Type == token.AliasType {
-			return &Problem{Line: t.Position.Line, Col: t.Position.Column, Message: "aliases are not read here: write the value out"}
+			at := t.Position
+			return &Problem{Line: at.Line, Col: at.Column, Message: "aliases are not read here: write the value out"}
 		}
 	}
 	var f front

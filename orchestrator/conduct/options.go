@@ -25,7 +25,9 @@ type Machine struct {
 	AutoApprove bool // every plan is approved, and Approve is not called
 
 	// ProveTwin prepares the comparison of a head with the user's own shell; package orchestrator sets it. See twin.Prove.
-	ProveTwin func(s *run.State, state, mirror string, agreed []string) func(context.Context) (*run.Twin, error)
+	ProveTwin func(
+		s *run.State, state, mirror string, agreed []string, doing func(string),
+	) func(context.Context) (*run.Twin, error)
 
 	// Decide answers what only a person can, but for plans. It is called once for each decision, one after the other, on a
 	// goroutine of its own, and returns when ctx ends. It may be nil: Run.Act answers too.

@@ -236,7 +236,7 @@ func (h *Half) twin(st *run.State) func(context.Context) (*run.Twin, error) {
 	}
 	at := *st
 	at.Spec.Repo = h.Spec.Repo // where it is now
-	return h.ProveTwin(&at, h.Dir.Path, h.Mirror.Dir(), m.Twin)
+	return h.ProveTwin(&at, h.Dir.Path, h.Mirror.Dir(), m.Twin, func(what string) { h.notice("in your shell: " + what) })
 }
 
 // readPlan takes the plan file.

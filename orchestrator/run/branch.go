@@ -36,16 +36,19 @@ type Branch struct {
 	Quarantines map[string]*Quarantine
 }
 
-// Twin is how setup and gates on the final head differ in the user's own shell; Equal are those that do not.
+// Twin compares setup and gates with the user's own shell: Equal do the same there, Left are the ignored paths that they leave.
 type Twin struct {
 	Differences []Difference `json:"differences,omitempty"`
 	Equal       []string     `json:"equal,omitempty"`
+	Left        []string     `json:"left,omitempty"`
 }
 
-// Difference is one of them, in a line, and the next step.
+// Difference is a line about one, with its likely cause where that is known, and the next step.
 type Difference struct {
-	What string `json:"what"`
-	Do   string `json:"do,omitempty"`
+	Gate  string `json:"gate,omitempty"`
+	What  string `json:"what"`
+	Cause string `json:"cause,omitempty"`
+	Do    string `json:"do,omitempty"`
 }
 
 // Lines are for people who watch.

@@ -77,7 +77,8 @@ func (t *twin) alike(ctx context.Context, g spec.Gate, confined, own *Outcome) (
 		}
 		var o Outcome
 		o, _, err = t.gate(ctx, g, env)
-		return err == nil && differ(confined, &o) == "" && differ(own, &o) != ""
+		ends := confined.verdict() == o.verdict() && confined.verdict() != own.verdict() // words of git, say, can still differ
+		return err == nil && (ends || differ(confined, &o) == "") && differ(own, &o) != ""
 	}
 	for _, names = range [][]string{slices.Concat(own.Variables, confined.Variables), {"HOME"}, nil} {
 		if same(names) {

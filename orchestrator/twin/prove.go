@@ -14,52 +14,48 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Prove prepares the comparison of the head of a run, which a mirror has, with the user's own shell. A gate that needs a command
-// to which no person has agreed is named, and does not run. What it returns can be called from another goroutine.
-func Prove(s *run.State, state, mirror string, agreed []string) func(context.Context) (*run.Twin, error) {
-	p, found := s.Spec.Project, &run.Twin{}
+// Prove prepares the comparison of the head of a run with the user's own shell. A gate that needs a command to which no person
+// has agreed is named, and does not run. A mirror has the head where the checkout does not; "" for none. doing is told what runs.
+// The function that Prove returns can be called from another goroutine.
+func Prove(
+	s *run.State, state, mirror string, agreed []string, doing func(string),
+) func(context.Context) (*run.Twin, error) {
+	p := s.Spec.Project
+	var refused []run.Difference
 	p.Gates = slices.DeleteFunc(slices.Clone(p.Gates), func(g spec.Gate) bool {
 		needed := trust.Unconfined(&spec.Project{Setup: p.Setup, Services: p.Services, Gates: []spec.Gate{g}})
 		if len(without(needed, agreed)) == 0 {
 			return false
 		}
-		found.Differences = append(found.Differences, run.Difference{
-			What: g.Name + ": not run outside the sandbox, because no person has agreed to its command",
+		refused = append(refused, run.Difference{
+			Gate: g.Name, What: g.Name + ": not run outside the sandbox, because no person has agreed to its command",
 		})
 		return true
 	})
-	if len(p.Gates) == 0 {
-		return func(context.Context) (*run.Twin, error) { return found, nil }
+	receipts := s.Final
+	for _, g := range p.Gates {
+		if r, ok := s.Proofs.Baseline[g.Name]; ok && s.Spec.Trial {
+			receipts = append(receipts, r)
+		}
 	}
 	o := Options{
 		State: state, Repo: s.Spec.Repo, Base: s.Head, Mirror: mirror, Ref: run.IntegrationRef(s.Spec.Run),
 		Setup: p.Setup.Command, Services: p.Services, Gates: p.Gates, Env: p.Env, Environ: os.Environ(),
-		Confined: Confined(s, s.Final), Doing: func(string) {},
+		Confined: confined(s, receipts), Doing: doing,
 	}
-	return func(ctx context.Context) (*run.Twin, error) {
-		r, err := Compare(ctx, o)
-		if err != nil {
-			return nil, err
+	return func(ctx context.Context) (found *run.Twin, err error) {
+		if found = new(run.Twin); len(p.Gates) > 0 {
+			found, err = Compare(ctx, o)
 		}
-		for i := range r.Differences {
-			d := &r.Differences[i]
-			found.Differences = append(found.Differences, run.Difference{What: d.String(), Do: d.Do})
+		if err == nil {
+			found.Differences = append(found.Differences, refused...)
 		}
-		if len(r.Skipped) > 0 {
-			found.Differences = append(found.Differences, run.Difference{What: r.NotCompared()})
-		}
-		found.Equal = r.Equal
-		return found, nil
+		return found, err
 	}
 }
 
-// NotCompared words which gates were not compared.
-func (r *Report) NotCompared() string {
-	return "not compared, because setup or a service fails: " + text.Some(r.Skipped, maxNamed)
-}
-
-// Confined returns what setup and gates did in a run, by its setup and some receipts.
-func Confined(s *run.State, receipts []spec.Receipt) (outcomes []Outcome) {
+// confined returns what setup and gates did in a run, by its setup and some receipts.
+func confined(s *run.State, receipts []spec.Receipt) (outcomes []Outcome) {
 	whole := func(object string) string {
 		data, _ := os.ReadFile(recovery.OutputFile(&s.Spec, object)) // a green gate has none: its receipt has the end
 		return text.End(string(data), maxOutput)

@@ -21,6 +21,7 @@ import (
 	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
 	"divisi/subagents/workspace"
 )
@@ -47,17 +48,6 @@ type Options struct {
 	Doing func(string)
 }
 
-// Report is the result of a comparison.
-type Report struct {
-	Differences []Difference
-	// Equal are the gates, with the setup, that do the same on both sides.
-	Equal []string
-	// Skipped are the gates that were not compared: setup or a service fails.
-	Skipped []string
-	// Left are the ignored paths that setup and gates left in the clone, as git status names them.
-	Left []string
-}
-
 // twin is one clone with its surroundings.
 type twin struct {
 	*Options
@@ -66,7 +56,7 @@ type twin struct {
 }
 
 // Compare clones the commit, runs setup and gates there, and compares them with the outcomes in the sandbox.
-func Compare(ctx context.Context, o Options) (r *Report, err error) {
+func Compare(ctx context.Context, o Options) (r *run.Twin, err error) {
 	t, release, err := open(&o)
 	if err != nil {
 		return nil, err
@@ -75,8 +65,8 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 	if err := t.clone(ctx); err != nil {
 		return nil, err
 	}
-	r = &Report{}
-	defer r.skip(o.Gates)
+	r = &run.Twin{}
+	defer func() { skip(r, o.Gates) }()
 	variables, added := t.variables()
 	if len(o.Setup) > 0 {
 		confined, own := outcomeOf(o.Confined, Setup), Outcome{}
@@ -87,7 +77,7 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 			return nil, err
 		}
 		own.Variables, confined.Variables = variables, added
-		if r.add(*confined, own); own.red() {
+		if add(r, *confined, own); own.red() {
 			return r, nil // the gates would fail because of it
 		}
 	}
@@ -96,7 +86,8 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 		return nil, err
 	}
 	defer end()
-	if served != nil && r.add(Outcome{Gate: services}, *served) {
+	if served != nil {
+		add(r, Outcome{Gate: services}, *served)
 		return r, nil
 	}
 	for _, g := range o.Gates {
@@ -117,7 +108,7 @@ func Compare(ctx context.Context, o Options) (r *Report, err error) {
 				return nil, err
 			}
 		}
-		r.add(*confined, own)
+		add(r, *confined, own)
 	}
 	r.Left, err = t.status(ctx, "--ignored")
 	return r, err
@@ -143,22 +134,31 @@ func outcomeOf(list []Outcome, name string) *Outcome {
 	return nil
 }
 
-// add adds what one of them did on both sides, and reports whether that differs.
-func (r *Report) add(confined, own Outcome) bool {
+// add adds what a gate, the setup or a service did on both sides.
+func add(r *run.Twin, confined, own Outcome) {
 	list := Causes(confined, own)
-	if r.Differences = append(r.Differences, list...); len(list) == 0 {
+	for i := range list {
+		d := &list[i]
+		r.Differences = append(r.Differences, run.Difference{Gate: d.Gate, What: d.String(), Cause: string(d.Cause), Do: d.Do})
+	}
+	if len(list) == 0 {
 		r.Equal = append(r.Equal, confined.Gate)
 	}
-	return len(list) > 0
 }
 
 // skip names the gates that nothing tells of.
-func (r *Report) skip(gates []spec.Gate) {
+func skip(r *run.Twin, gates []spec.Gate) {
+	var left []string
 	for _, g := range gates {
-		differs := func(d Difference) bool { return d.Gate == g.Name }
-		if !slices.Contains(r.Equal, g.Name) && !slices.ContainsFunc(r.Differences, differs) {
-			r.Skipped = append(r.Skipped, g.Name)
+		differs := func(d run.Difference) bool { return d.Gate == g.Name }
+		if r != nil && !slices.Contains(r.Equal, g.Name) && !slices.ContainsFunc(r.Differences, differs) {
+			left = append(left, g.Name)
 		}
+	}
+	if len(left) > 0 {
+		r.Differences = append(r.Differences, run.Difference{
+			What: "not compared, because setup or a service fails: " + text.Some(left, maxNamed),
+		})
 	}
 }
 

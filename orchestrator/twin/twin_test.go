@@ -59,13 +59,14 @@ func TestCompareLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	var got []string
 	for i := range r.Differences {
-		got = append(got, r.Differences[i].String())
+		got = append(got, r.Differences[i].What)
 	}
-	require.Len(t, got, 4, got)
+	require.Len(t, got, 5, got)
 	require.Contains(t, got[0], "hangs: green in the sandbox, timed out in your shell")
 	require.Equal(t, "writes: changes in your shell alone: d/e", got[1])
 	require.Contains(t, got[2], "missing: green in the sandbox, red (exit code 127) in your shell; likely cause: tool")
 	require.Contains(t, got[3], "gone: green in the sandbox, red (exit code 127)")
+	require.Equal(t, "not compared, because setup or a service fails: other", got[4])
 	require.Equal(t, []string{Setup, "reads", "next"}, r.Equal)
 	require.Empty(t, r.Left)
 	left, err := os.ReadDir(filepath.Join(state, "twins"))
@@ -88,6 +89,7 @@ func TestProbesFindTheVariable(t *testing.T) {
 		"one of the sandbox":       {`test -z "$CI"`, []string{"CI"}},
 		"the language":             {`test "$LC_ALL" = de_DE`, []string{"LC_ALL"}},
 		"two together":             {`test "$SILENT$OTHER" != "" `, []string{"OTHER", "SILENT"}},
+		"the home, in other words": {`test -e "$HOME/.rc" || { echo "a.py:1: error: bad"; exit 1; }`, []string{"HOME"}},
 		"the home":                 {`test -e "$HOME/.rc"`, []string{"HOME"}},
 		"nothing that can be seen": {`true`, nil},
 	} {
@@ -106,7 +108,7 @@ func TestProbesFindTheVariable(t *testing.T) {
 				require.Empty(t, r.Differences[0].Cause)
 				return
 			}
-			require.Contains(t, r.Differences[0].Evidence, "with the sandbox's "+strings.Join(c.want, ", ")+" it")
+			require.Contains(t, r.Differences[0].What, "with the sandbox's "+strings.Join(c.want, ", ")+" it")
 		})
 	}
 }

@@ -15,6 +15,8 @@ var (
 		`(?:[\w.-]*/)*(?:mvnw?|gradlew?)(?: (?:-[fp] [\w./-]+|-[\w.=:,/-]+|dependency:[\w:-]+|dependencies|assemble|build|` +
 		`check|classes|compile|package|test|test-compile|testClasses|verify))+)+$`)
 	outputs = strings.Fields("target build .gradle .kotlin")
+	// prose becomes a description of a package, at most.
+	prose = lazyregexp.New(`(?i)(?:\.(?:md|rst|adoc)|(?:^|/)(?:readme|licen[cs]e|copying|notice|authors|change(?:s|log))[^/]*)$`)
 	// builders has what Maven and Gradle read beside their scripts.
 	builders = installer{
 		files: strings.Fields("pom.xml maven-wrapper.properties gradle.properties gradle.lockfile libs.versions.toml"),
@@ -44,8 +46,8 @@ func describes(name string) bool {
 		slices.ContainsFunc(installers, func(i installer) bool { return i.reads(name) })
 }
 
-// ReadBy is what a setup read of a tree: the files that it opened. For one that builds, and of which nothing is kept, sources
-// count as little as files that it did not open, but all that describe what it downloads do.
+// ReadBy is what a setup read of a tree: the files that it opened. Where it builds, sources count as little as files that it did
+// not open, but all files that describe what it downloads count.
 func ReadBy(tree *Tree, opened []string, built bool) *Read {
 	r := &Read{Files: map[string]string{}, Built: built, Outline: tree.Outline}
 	for _, name := range opened {
@@ -65,8 +67,8 @@ func ReadBy(tree *Tree, opened []string, built bool) *Read {
 }
 
 // Decides reports whether a file may decide what a setup installs, and whether that is certain: its key names it, or a package
-// manager is known by it. Others are those that it read, where nothing else tells what becomes of them: they are no sources of
-// a build, and no derived files lie in their directory or above.
+// manager is known by it. Others are those that it read, where it is no installation that is known and nothing else tells what
+// becomes of them: they are no prose and no sources of a build, and no derived files lie in their directory or above.
 func (e *Environment) Decides(setup *spec.Setup, name string) (may, certain bool) {
 	if len(setup.Key) > 0 {
 		named := slices.Contains(setup.Key, name)
@@ -76,7 +78,9 @@ func (e *Environment) Decides(setup *spec.Setup, name string) (may, certain bool
 	if e.Read == nil {
 		return described, described
 	}
-	if _, read := e.Read.Files[name]; described || !read {
+	_, read := e.Read.Files[name]
+	_, whole := e.Recipe.Files[WholeTree]
+	if described || !read || !whole || prose.MatchString(name) {
 		return described, read
 	}
 	return (!Builds(setup, nil) || !compiled(name)) && !slices.ContainsFunc(e.Derived(nil), func(place string) bool {

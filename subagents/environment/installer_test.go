@@ -196,7 +196,7 @@ func TestSourcesOfTheTreeThatASetupCopiesOrBuilds(t *testing.T) {
 func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 	t.Parallel()
 	read := &environment.Read{Files: map[string]string{
-		"package.json": "1", "dev/tests.txt": "1", "setup.sh": "1", "src/A.java": "1", "b/src/a.js": "1", "deps": "1",
+		"package.json": "1", "dev/tests.txt": "1", "setup.sh": "1", "README.md": "1", "src/A.java": "1", "b/src/a.js": "1", "deps": "1",
 	}}
 	for _, c := range []struct {
 		setup, name  string
@@ -208,6 +208,8 @@ func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 		{"npm ci", "index.js", read, false, false},
 		{"npm ci", "b/src/a.js", read, false, false}, // of b/dist
 		{"sh setup.sh", "setup.sh", read, true, false},
+		{"sh setup.sh", "README.md", read, false, false},
+		{"pip install -e .", "setup.sh", read, false, false}, // it is known what that reads
 		{"sh setup.sh", "setup.sh", nil, false, false},
 		{"npm ci", "package.json", nil, true, true},
 		{"pip install -r dev/tests.txt", "dev/tests.txt", read, true, true},
@@ -222,6 +224,9 @@ func TestTheFilesThatDecideWhatIsInstalled(t *testing.T) {
 			setup.Key = []string{"deps"}
 		}
 		e := environment.Environment{Manifest: environment.Manifest{Read: c.read, Places: []string{"b/dist"}}}
+		if c.setup != "pip install -e ." {
+			e.Recipe.Files = map[string]string{environment.WholeTree: "1"}
+		}
 		may, certain := e.Decides(setup, c.name)
 		require.Equal(t, [2]bool{c.may, c.certain}, [2]bool{may, may && certain}, "%s: %s", c.setup, c.name)
 	}

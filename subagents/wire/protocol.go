@@ -17,8 +17,8 @@ import (
 // their version when they connect, and who answers late gives signs of life; in version 5 a setup has the names for the git
 // directory of trees; in version 6 receipts have the files that gates did not read; in version 7 all calls have one envelope, and
 // what is done to a run is the name of an act with its arguments; in version 8 a run tells of programs that are others than the
-// shell's, and what CI checks; in version 9 receipts have the programs of their gates, and mutants that tests find; gates
-// have paths, and a run can compare with the user's shell. Version 2 was never released.
+// shell's, and what CI checks; in version 9 gates have paths, a run can compare with the user's shell, and receipts have the
+// mutants that tests find. Version 2 was never released.
 var Protocol = 9
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.

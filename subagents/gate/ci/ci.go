@@ -101,8 +101,9 @@ type system struct {
 }
 
 var systems = []system{
-	{".github/workflows/*.{yml,yaml}", (*Found).github}, {".gitlab-ci.yml", (*Found).gitlab}, {".circleci/config.yml", (*Found).circle},
-	{"{.azure-pipelines/*.{yml,yaml},azure-pipelines.yml}", (*Found).azure}, {"Jenkinsfile", (*Found).jenkins},
+	{".github/workflows/*.{yml,yaml}", (*Found).github}, {".gitlab-ci.yml", (*Found).gitlab},
+	{".circleci/config.yml", (*Found).circle}, {"{.azure-pipelines/*.{yml,yaml},azure-pipelines.yml}", (*Found).azure},
+	{"Jenkinsfile", (*Found).jenkins},
 }
 
 // At reads the CI of a commit.

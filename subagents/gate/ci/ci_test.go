@@ -242,6 +242,7 @@ jobs:
           make all
           npm test -- --reporter dot
           npm run both
+          npm run every
           tox -e lint
           missing-tool .
           GOOS=windows go vet ./...
@@ -252,7 +253,7 @@ jobs:
 `,
 		"Makefile": "GO ?= go\n.PHONY: lint all\nall: lint test\n\t@echo done\nlint: ## lints\n\t@$(GO) vet ./... \\\n\t  -a\ntest:\n\t-$(GO) test ./... \n" +
 			"skipped:\n\ttrue && make other\n",
-		"package.json": `{"scripts": {"test": "mocha", "both": "npm run lint && npm test", "lint": "eslint ."}}`,
+		"package.json": `{"scripts": {"test": "mocha", "both": "npm run lint && npm test", "every": "run-p lint t*", "lint": "eslint ."}}`,
 		"tox.ini":      "[tox]\nenvlist = py3,lint\n[testenv]\ncommands = pytest\n[testenv:lint]\ndeps = x\ncommands =\n    ruff check .\n    python -m mypy src\n",
 		hookFile:       "repos: [{repo: local, hooks: [{id: a, entry: ruff check .}]}]",
 		"check.sh":     "#!/bin/sh\nset -e\nruff check .\n",
@@ -269,7 +270,8 @@ jobs:
 	want := []string{
 		"go test -race -v ./...: no gate", "go test './...': covered by go-test", "go test ./sub: covered by go-test",
 		"go test ./sub -run X: no gate", "make lint: covered by vet", "make all: covered by go-test, vet",
-		"npm test -- --reporter dot: covered by npm-test", "npm run both: covered by lint, npm-test", "tox -e lint: covered by mypy, ruff",
+		"npm test -- --reporter dot: covered by npm-test", "npm run both: covered by lint, npm-test",
+		"npm run every: covered by lint, npm-test", "tox -e lint: covered by mypy, ruff",
 		"missing-tool .: not run here: this machine has no missing-tool", "GOOS=windows go vet ./...: no gate",
 		"CI=1 npx eslint .: covered by lint", "pre-commit run --all-files: covered by ruff", "./check.sh: covered by ruff",
 		"make skipped: left out",
@@ -280,7 +282,7 @@ jobs:
 		have = append(have, j.Name()+": "+strings.SplitN(j.String(), "): ", 2)[1])
 	}
 	require.Equal(t, want, have)
-	require.Equal(t, "10 of 15 commands of CI", Share(judged))
+	require.Equal(t, "11 of 16 commands of CI", Share(judged))
 	for _, j := range judged[:3] { // what becomes a gate is one
 		gates = append(gates, spec.Gate{Name: j.Name(), Command: j.Argv()})
 	}

@@ -46,7 +46,8 @@ func (f *Found) workflow(file string, doc node, p place, inputs map[string]strin
 		}
 		for _, combo := range combinations(job.get("strategy", "matrix")) {
 			v := values{env: p.env, inputs: inputs, combo: combo}
-			v.system = systemOf(v.put(strings.Join(append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...), " ")))
+			on := append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...)
+			v.system = systemOf(v.put(strings.Join(on, " ")))
 			f.job(job, p, v, depth)
 		}
 	}

@@ -284,7 +284,7 @@ func TestProposals(t *testing.T) {
 		"maven": {
 			map[string]string{"pom.xml": "<project/>"},
 			Options{},
-			"mvn -B -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test", false,
+			"mvn -B -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true -Dsurefire.timeout=60 test", false,
 			[]string{"mvn-test: mvn -B --fail-at-end -DtrimStackTrace=false test"},
 			[]string{"target"},
 		},

@@ -69,7 +69,7 @@ func modulesOf(pom string) (modules []string) {
 }
 
 // mvn adds the gate and the setup of a Maven project: surefire would leave out of a stack what is not the test's, which leads to
-// the cause. What it needs is found by running the tests once, with the network; dependency:go-offline leaves some of it out.
+// the cause. What it needs is found by running the tests, a minute at most, with the network; dependency:go-offline leaves some out.
 // What does not compile or fails is for the gate to tell: a base that is broken in part has an environment too.
 func (d *detector) mvn(dir string) {
 	command, install := []string{"mvn", "-B"}, "mvn -B"
@@ -81,7 +81,8 @@ func (d *detector) mvn(dir string) {
 		Command: append(command, "--fail-at-end", "-DtrimStackTrace=false", "test"), Format: gate.FormatJUnit,
 	})
 	d.Ignored = append(d.Ignored, path.Join(dir, "target"))
-	d.try(".", install+" -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test", pom, len(d.Gates) > 1)
+	d.try(".", install+" -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true "+
+		"-Dsurefire.timeout=60 test", pom, len(d.Gates) > 1)
 }
 
 // gradleFiles are those of a build of Gradle.

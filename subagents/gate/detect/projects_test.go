@@ -115,8 +115,9 @@ func TestProjectsBelow(t *testing.T) {
 				"mvn-test: mvn -B --fail-at-end -DtrimStackTrace=false test",
 				"mvn-test-d: mvn -B -f d/pom.xml --fail-at-end -DtrimStackTrace=false test",
 			},
-			setup: "sh -c mvn -B -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test && " +
-				"{ mvn -B -f d/pom.xml -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true test || " +
+			setup: "sh -c mvn -B -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true -Dsurefire.timeout=60 " +
+				"test && " +
+				"{ mvn -B -f d/pom.xml -q -Dmaven.compiler.failOnError=false -Dmaven.test.failure.ignore=true -Dsurefire.timeout=60 test || " +
 				"echo 'not installed: d/pom.xml'; }",
 		},
 		"gradle": {
@@ -201,7 +202,7 @@ func TestProjectsBelow(t *testing.T) {
 			},
 			setup: "sh -c { python3 -m venv --system-site-packages .venv && .venv/bin/pip install pytest -e . || " +
 				"echo 'not installed: pyproject.toml'; } && { mvn -B -q -Dmaven.compiler.failOnError=false " +
-				"-Dmaven.test.failure.ignore=true test || echo 'not installed: pom.xml'; }",
+				"-Dmaven.test.failure.ignore=true -Dsurefire.timeout=60 test || echo 'not installed: pom.xml'; }",
 		},
 		"no poetry on the machine": {
 			files: map[string]string{"pyproject.toml": "[tool.poetry]\n[build-system]", "poetry.lock": "", "test_a.py": ""},

@@ -45,8 +45,6 @@ var node = strings.Fields(`npm npx pnpm yarn bun node mocha jest vitest`)
 // install is what to do where no setup of a repository brings what is missing.
 const install = "install it on the machine"
 
-var native = strings.Fields(`make cmake meson sh cargo`)
-
 var kinds = []kind{
 	{
 		line: lazyregexp.New(`module lookup disabled by GOPROXY=off|/@v/[^ "]+": dial tcp|` +
@@ -87,7 +85,7 @@ var kinds = []kind{
 	{
 		line: lazyregexp.New(`^\s+Could NOT find (\w+)|configuration file provided by "(\w+)"|^No package '([\w.+-]+)' found|` +
 			`\bfatal error: '?([\w./+-]+\.h(?:pp)?)'?(?:: No such file or directory| file not found)`),
-		tools: native, what: "the library, or its header, %s is not installed", advice: install,
+		tools: strings.Fields(`make cmake meson sh cargo`), what: "the library, or its header, %s is not installed", advice: install,
 	},
 	{
 		line: lazyregexp.New(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$|^make\S*: ([\w.+-]+): No such file or directory$`),

@@ -40,19 +40,18 @@ func (g *Globals) Twin(ctx context.Context, repo string, trusted bool) ([]doctor
 		}
 	}
 	project.Gates, o.Trust = gates, func(context.Context, []string) (bool, error) { return true, nil }
+	project.Gates = project.AllGates()
+	agreed := needs.Unconfined(&project, false)
 	if !trusted {
-		if _, err := g.agreeTwin(ctx, &o, "doctor --twin", needs.Unconfined(&project, false)); err != nil {
+		if _, err := g.agreeTwin(ctx, &o, "doctor --twin", agreed); err != nil {
 			return nil, err
 		}
 	}
-	id, base, err := g.tryConfined(ctx, &o)
+	id, err := g.tryConfined(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
-	return d.Twin(ctx, doctor.Trying{
-		Run: id, Base: base, Project: &project,
-		Doing: func(what string) { g.Aside(display.Sanitize("in your shell: " + what)) },
-	})
+	return d.Twin(ctx, id, agreed, func(what string) { g.Aside(display.Sanitize("in your shell: " + what)) })
 }
 
 // agreeTwin asks whether commands may run outside the sandbox, for a command of this program, unless a person has agreed to the
@@ -74,20 +73,19 @@ func (g *Globals) agreeTwin(ctx context.Context, o *runOptions, command string, 
 }
 
 // tryConfined runs setup and gates once in the sandbox, as a run would for its baseline.
-func (g *Globals) tryConfined(ctx context.Context, o *runOptions) (id, base string, err error) {
+func (g *Globals) tryConfined(ctx context.Context, o *runOptions) (id string, err error) {
 	trust := o.Trust
 	v, err := g.prepare(o)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	o.Approve, o.Decide, o.Trust, v.quiet = nil, nil, trust, true
-	if base, err = doctor.Head(ctx, g.StateDir, o.Repo); err != nil {
-		return "", "", err
+	if o.Base, err = doctor.Head(ctx, g.StateDir, o.Repo); err != nil {
+		return "", err
 	}
-	o.Base = base
 	r, err := orchestrator.Start(g.Log.WithContext(ctx), o.Options)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	if !g.JSON() {
 		defer g.tellTrial(ctx, r)()
@@ -96,7 +94,7 @@ func (g *Globals) tryConfined(ctx context.Context, o *runOptions) (id, base stri
 		err = nil
 	}
 	if err != nil {
-		return "", "", fmt.Errorf("run %s: %w", r.ID(), err)
+		return "", fmt.Errorf("run %s: %w", r.ID(), err)
 	}
-	return r.ID(), base, nil
+	return r.ID(), nil
 }
