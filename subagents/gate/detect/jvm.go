@@ -69,7 +69,7 @@ func modulesOf(pom string) (modules []string) {
 }
 
 // mvn adds the gate and the setup of a Maven project: surefire would leave out of a stack what is not the test's, which leads to
-// the cause. What it needs is found by running the tests, a minute at most, with the network; dependency:go-offline leaves some out.
+// the cause. What it needs is found by running the tests, for a minute, with the network; dependency:go-offline leaves out some.
 // What does not compile or fails is for the gate to tell: a base that is broken in part has an environment too.
 func (d *detector) mvn(dir string) {
 	command, install := []string{"mvn", "-B"}, "mvn -B"

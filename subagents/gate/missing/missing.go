@@ -85,7 +85,7 @@ var kinds = []kind{
 	{
 		line: lazyregexp.New(`^\s+Could NOT find (\w+)|configuration file provided by "(\w+)"|^No package '([\w.+-]+)' found|` +
 			`\bfatal error: '?([\w./+-]+\.h(?:pp)?)'?(?:: No such file or directory| file not found)`),
-		tools: strings.Fields(`make cmake meson sh cargo`), what: "the library, or its header, %s is not installed", advice: install,
+		tools: strings.Fields(`make cmake sh cargo`), what: "the library, or its header, %s is not installed", advice: install,
 	},
 	{
 		line: lazyregexp.New(`(?:^|: )([\w.+-]+): (?:command )?not found\s*$|^make\S*: ([\w.+-]+): No such file or directory$`),
