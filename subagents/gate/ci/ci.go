@@ -101,8 +101,10 @@ type system struct {
 }
 
 var systems = []system{
-	{".github/workflows/*.{yml,yaml}", (*Found).github}, {".gitlab-ci.yml", (*Found).gitlab},
-	{".circleci/config.yml", (*Found).circle}, {"{.azure-pipelines/*.{yml,yaml},azure-pipelines.yml}", (*Found).azure},
+	{".github/workflows/*.{yml,yaml}", (*Found).github},
+	{".gitlab-ci.yml", (*Found).gitlab},
+	{".circleci/config.yml", (*Found).circle},
+	{"{.azure-pipelines/*.{yml,yaml},azure-pipelines.yml}", (*Found).azure},
 	{"Jenkinsfile", (*Found).jenkins},
 }
 
