@@ -132,7 +132,7 @@ func TestProjectFaults(t *testing.T) {
 		"    comand: [x]\n    timeout: -5s\nmodels: [a]\nparallel: -1\nenv: PATH\n")
 	for _, want := range []string{
 		"divisi.yaml: 7 errors", `1:1: unknown field "gatse"`, `(did you mean "gates"?)`, `3:11: gate name "a b"`,
-		`4:5: unknown field "comand"; the fields are name, command, affected, full, format, timeout (did you mean "command"?)`,
+		`4:5: unknown field "comand"; the fields are name, command, affected, full, format, paths, timeout (did you mean "command"?)`,
 		`5:14: gates[0].timeout: "-5s" is negative`, "6:9: models is not a table of names", "7:11: -1 is below 0",
 		`8:6: env is not a list (did you mean "[PATH]"?)`,
 	} {
