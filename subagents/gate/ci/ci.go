@@ -35,11 +35,19 @@ type Command struct {
 
 // Name is the command in one line, as a project file names it.
 func (c *Command) Name() string {
-	name := text.OneLine(shelled(c.Env) + c.Text)
+	name := text.OneLine(strings.ReplaceAll(c.line(), "\n", `\n`))
 	if c.Dir != "." {
 		name = "cd " + text.Shell(c.Dir) + " && " + name
 	}
 	return name
+}
+
+// line is the command with its variables, exported where the shell reads them, or there are more commands.
+func (c *Command) line() string {
+	if _, whole := split(c.Text); len(c.Env) > 0 && (whole || strings.Contains(c.Text, "$")) {
+		return "export " + strings.TrimSpace(shelled(c.Env)) + "; " + c.Text
+	}
+	return shelled(c.Env) + c.Text
 }
 
 // Argv is the command as a gate has it.
@@ -47,9 +55,9 @@ func (c *Command) Argv() []string {
 	parts, whole := split(c.Text)
 	switch {
 	case c.Dir != ".":
-		return []string{"sh", "-c", "cd " + text.Shell(c.Dir) + " && " + shelled(c.Env) + c.Text}
+		return []string{"sh", "-c", "cd " + text.Shell(c.Dir) + " && " + c.line()}
 	case whole || len(parts) != 1 || !parts[0].plain:
-		return []string{"sh", "-c", shelled(c.Env) + c.Text}
+		return []string{"sh", "-c", c.line()}
 	case len(c.Env) > 0 || assignment.MatchString(parts[0].words[0]):
 		return slices.Concat([]string{"env"}, c.Env, parts[0].words)
 	}
@@ -87,11 +95,11 @@ type Found struct {
 }
 
 // maxCommands bounds what is listed of one repository.
-const maxCommands = 500
+const maxCommands = 2000
 
 // places are where files of CI are.
 var places = []string{
-	".github/workflows", ".gitlab-ci.yml", ".circleci", ".azure-pipelines", "azure-pipelines.yml", "Jenkinsfile",
+	".github/workflows", ".gitlab-ci.yml", ".circleci", ".azure-pipelines", "azure-pipelines.yml", "Jenkinsfile", ".travis.yml",
 }
 
 // system is a service that runs CI.
@@ -106,6 +114,16 @@ var systems = []system{
 	{".circleci/config.yml", (*Found).circle},
 	{"{.azure-pipelines/*.{yml,yaml},azure-pipelines.yml}", (*Found).azure},
 	{"Jenkinsfile", (*Found).jenkins},
+	{".travis.yml", (*Found).travis},
+}
+
+// travis reads .travis.yml.
+func (f *Found) travis(file string, data []byte) {
+	for _, doc := range f.yaml(file, data) {
+		s := new(script)
+		s.add(doc.get("script"), 0)
+		f.script(place{file: file}.on(doc.get("os").text()), s)
+	}
 }
 
 // At reads the CI of a commit.

@@ -100,8 +100,8 @@ jobs: {a: {runs-on: ubuntu-latest, steps: [{run: make release}]}}
 		"26 test: cd web && GOFLAGS=-mod=vendor make lax | CI goes on when it fails",
 		"27 test: GOFLAGS=-mod=vendor make top",
 		"28 test: cd web && GOFLAGS=-mod=vendor make keyed | it needs the secret KEY",
-		"29 test: cd web && GOFLAGS=-mod=vendor make ${{ github.sha }} | what ${{ github.sha }} is, its CI alone knows",
-		"31 test: cd web && GOFLAGS=-mod=vendor if ! make odd; then exit 1 fi",
+		"29 test: cd web && export GOFLAGS=-mod=vendor; make ${{ github.sha }} | what ${{ github.sha }} is, its CI alone knows",
+		"31 test: cd web && export GOFLAGS=-mod=vendor; if ! make odd; then\\n exit 1\\nfi",
 		"21 test: cd web && GOFLAGS=-mod=vendor make win | it runs on windows",
 		"19 test: cd web && GOFLAGS=-mod=vendor go test -tags=mac ./... | it runs on macos",
 		"34 db: cd web && GOFLAGS=-mod=vendor make db | it needs the service postgres",
@@ -303,6 +303,8 @@ func TestGatesOfCommands(t *testing.T) {
 	}
 	c := Command{Text: "go test ./...", Dir: "a b", Env: []string{"X=1 2"}}
 	require.Equal(t, []string{"sh", "-c", "cd 'a b' && X='1 2' go test ./..."}, c.Argv())
+	c = Command{Text: "if a; then\n b\nfi", Dir: ".", Env: []string{"X=1", "Y=2"}}
+	require.Equal(t, []string{"sh", "-c", "export X=1 Y=2; if a; then\n b\nfi"}, c.Argv())
 	has := func(program string) bool { return program == "python3.11" || program == "go1.25" }
 	for command, want := range map[string][]string{
 		"python -m pytest -q": {"python3.11 -m pytest -q"}, "pytest": {"python3.11 -m pytest"}, "ruff check": nil,

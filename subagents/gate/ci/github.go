@@ -46,9 +46,10 @@ func (f *Found) workflow(file string, doc node, p place, inputs map[string]strin
 		}
 		for _, combo := range combinations(job.get("strategy", "matrix")) {
 			v := values{env: p.env, inputs: inputs, combo: combo}
+			v.env = v.all(maps.Clone(p.env))
 			on := append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...)
-			v.system = systemOf(v.put(strings.Join(on, " ")))
-			f.job(job, p, v, depth)
+			v.system = systemOf(use.ReplaceAllLiteralString(v.put(strings.Join(on, " ")), ""))
+			f.job(job, p.with(v.env), v, depth)
 		}
 	}
 }
@@ -101,7 +102,13 @@ func (f *Found) call(uses, with node, p place, v values, depth int) {
 // steps reads the steps of a job or of a composite action.
 func (f *Found) steps(steps node, p place, v values, depth int) {
 	for _, step := range steps.items() {
-		p := p.with(v.all(step.get("env").settings()))
+		env := step.get("env")
+		if m := use.FindStringSubmatch(env.text()); m != nil { // a mapping of the matrix
+			env = v.node(strings.TrimPrefix(m[1], "matrix."))
+		}
+		own := v.all(env.settings())
+		p := p.with(own)
+		p.step = own
 		v := v
 		v.env = p.env
 		if !v.holds(step.get("if").text()) {
@@ -116,8 +123,10 @@ func (f *Found) steps(steps node, p place, v values, depth int) {
 			s := new(script)
 			s.add(run, 0)
 			s.replace(v.put(s.text.String()))
-			if shell := step.get("shell").text(); shell == "cmd" || shell == "powershell" {
+			shell := cmp.Or(v.put(step.get("shell").text()), map[string]string{"windows": "pwsh"}[v.system])
+			if shell == "cmd" || strings.HasPrefix(shell, "p") { // powershell, python
 				p = p.but("it is for the shell " + shell)
+				s.replace(strings.ReplaceAll(s.text.String(), "`\n", "\\\n"))
 			}
 			f.script(p, s)
 		case uses.n != nil:
@@ -159,7 +168,11 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 		}
 	}
 	if checks.MatchString(path.Base(name)) && !reports.MatchString(name) {
-		f.add(p.but("an action whose command is not known"), uses.line(), "uses: "+uses.text(), check)
+		command := "uses: " + uses.text()
+		for _, input := range slices.Sorted(maps.Keys(inputs)) {
+			command += " " + input + "=" + inputs[input]
+		}
+		f.add(p.but("an action whose command is not known"), uses.line(), command, check)
 	}
 }
 

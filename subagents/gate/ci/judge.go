@@ -166,7 +166,7 @@ func (c *Command) lacks(facts Facts) string {
 	for _, part := range parts {
 		program := spec.ProgramOf(append([]string{"env"}, part.words...))
 		comes := slices.ContainsFunc(facts.Gates, func(g spec.Gate) bool { return spec.ProgramOf(g.Command) == program })
-		if !comes && !strings.ContainsAny(program, "/$=") && !facts.Has(program) {
+		if !comes && !slices.Contains(builtins, program) && !strings.ContainsAny(program, "/$=") && !facts.Has(program) {
 			return "this machine has no " + program
 		}
 	}

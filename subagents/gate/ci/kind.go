@@ -19,11 +19,11 @@ const (
 
 var (
 	// asks are commands that only print something of a program.
-	asks = lazyregexp.New(`^\S+(?: (?:--version|-version|-V|version|--help))+$`)
+	asks = lazyregexp.New(`^\S+(?: (?:--version|-version|-V+|version|--help))+$`)
 	// compares matches commands that compare a tree with its commit.
 	compares = lazyregexp.New(`^git (?:--no-pager )?(?:diff\b.*--(?:exit-code|quiet|check)|diff-(?:index|files)|status -)`)
 	// installs are commands of package managers whose flags or scripts come before the word.
-	installs = lazyregexp.New(`^(?:pnpm|yarn) (?:.* )?install\b|^(?:yarn|pnpm)(?: --\S+)*$|\S*(?:/activate|install\.sh)\b`)
+	installs = lazyregexp.New(`^(pnpm|yarn)( .*)? install\b|^(yarn|pnpm)( --\S+)*$|(/activate|install(\.sh|-packages)|/get-\S+)`)
 )
 
 // kindOf reports what a command is for: one that neither prepares nor publishes is a check.
@@ -87,7 +87,7 @@ func launched(list []string) []string {
 func unlaunched(list []string) []string {
 	for _, l := range phrases()["launch"] {
 		w := strings.Fields(l)
-		if len(list) <= len(w) || !slices.Equal(list[:len(w)], w) {
+		if len(list) <= len(w) || list[len(w)] == "|" || !slices.Equal(list[:len(w)], w) {
 			continue
 		}
 		list = list[len(w):]

@@ -85,13 +85,13 @@ type values struct {
 	system      string // another one than this program's checks run on: windows, macos
 }
 
-var use = lazyregexp.New(`\$\{\{\s*([^}]*?)\s*\}\}`)
+var use = lazyregexp.New(`(?s)\$\{\{\s*(.*?)\s*\}\}`)
 
 // put replaces the expressions of a text whose values are known.
 func (v values) put(text string) string {
 	return replaced(use, text, func(whole string) string {
-		if value, known := v.value(use.FindStringSubmatch(whole)[1]); known && !strings.Contains(value, "${{") {
-			return value
+		if r := v.value(use.FindStringSubmatch(whole)[1]); r.known && !strings.Contains(r.text, "${{") {
+			return r.text
 		}
 		return whole
 	})
@@ -104,77 +104,34 @@ func (v values) all(texts map[string]string) map[string]string {
 	return texts
 }
 
-// value is that of a name or a text.
-func (v values) value(name string) (string, bool) {
-	if len(name) > 1 && name[0] == '\'' && name[len(name)-1] == '\'' {
-		return name[1 : len(name)-1], true
-	}
-	if first, rest, is := strings.Cut(name, " || "); is {
-		if value, known := v.value(strings.TrimSpace(first)); !known || value != "" {
-			return value, known
-		}
-		return v.value(strings.TrimSpace(rest))
-	}
+// name is the value of a name.
+func (v values) name(name string) (r result) {
 	group, key, _ := strings.Cut(name, ".")
-	var value string
-	var known bool
 	switch group {
 	case "matrix":
-		keys := strings.Split(key, ".")
-		one := v.combo[keys[0]].get(keys[1:]...)
-		value, known = one.text(), len(v.combo) > 0 && !one.is(yaml.MappingNode) // a part of a mapping is not the whole
+		one := v.node(key)
+		r = result{one.text(), len(v.combo) > 0 && (one.n == nil || one.is(yaml.ScalarNode))}
 	case "env":
-		value, known = v.env[key]
+		r.text, r.known = v.env[key]
 	case "inputs":
-		value, known = v.inputs[key]
+		r.text, r.known = v.inputs[key]
 	default:
-		value, known = map[string]string{
+		r.text, r.known = map[string]string{
 			"github.workspace": ".", "github.event_name": "pull_request", "true": "true", "false": "false",
 			"runner.os":   cmp.Or(map[string]string{"windows": "Windows", "macos": "macOS"}[v.system], "Linux"),
 			"runner.arch": "X64",
 		}[name]
 	}
-	return value, known
+	return r
 }
 
-var (
-	plainName = lazyregexp.New(`^[\w.-]+$`)
-	ofTags    = lazyregexp.New(`^(?:startsWith|contains)\(github\.ref, 'refs/tags`)
-)
-
-var comparison = lazyregexp.New(`^\(*\s*([\w.-]+|'[^']*')\s*(==|!=)\s*([\w.-]+|'[^']*')\s*\)*$`)
+// node is what a combination has for a name with dots.
+func (v values) node(name string) node {
+	keys := strings.Split(name, ".")
+	return v.combo[keys[0]].get(keys[1:]...)
+}
 
 // holds reports whether a condition can hold for a change, or is not known.
 func (v values) holds(condition string) bool {
-	condition = strings.TrimSpace(condition)
-	if found := use.FindStringSubmatch(condition); found != nil && found[0] == condition {
-		condition = found[1]
-	}
-	if strings.Contains(condition, "||") {
-		return slices.ContainsFunc(strings.Split(condition, "||"), v.holds)
-	}
-	for _, one := range strings.Split(condition, "&&") {
-		one = strings.TrimSpace(one)
-		if m := comparison.FindStringSubmatch(one); m != nil {
-			a, known := v.value(m[1])
-			b, also := v.value(m[3])
-			if m[1] == "github.event_name" && strings.Contains(m[3], "push") {
-				continue // both start a workflow
-			}
-			if known && also && (strings.EqualFold(a, b) != (m[2] == "==")) {
-				return false
-			}
-			continue
-		}
-		negated := strings.HasPrefix(one, "!")
-		name := strings.TrimLeft(one, "! ")
-		if value, known := v.value(name); known && plainName.MatchString(name) && (value == "" || value == "false") != negated {
-			return false
-		}
-		switch {
-		case one == "failure()", one == "cancelled()", ofTags.MatchString(one):
-			return false
-		}
-	}
-	return true
+	return !v.value(use.ReplaceAllString(condition, "($1)")).false()
 }

@@ -17,6 +17,7 @@ type place struct {
 	file, job string
 	dir       string
 	env       map[string]string
+	step      map[string]string // variables for the commands of one step alone
 	versions  map[string][]string
 	why       string
 	paths     []string
@@ -81,6 +82,7 @@ var (
 func (p place) settings(c *Command) {
 	for _, name := range slices.Sorted(maps.Keys(p.env)) {
 		value := p.env[name]
+		_, own := p.step[name]
 		used := strings.Contains(c.Text, "$"+name) || strings.Contains(c.Text, "${"+name)
 		unknown := expression.FindString(value)
 		switch m := secret.FindStringSubmatch(value); {
@@ -88,7 +90,7 @@ func (p place) settings(c *Command) {
 			c.Why = cmp.Or(c.Why, "it needs the secret "+m[1])
 		case used && unknown != "":
 			c.Why = cmp.Or(c.Why, "what "+unknown+" is, its CI alone knows")
-		case used || matters.MatchString(name) && unknown == "":
+		case used || (own || matters.MatchString(name)) && unknown == "":
 			c.Env = append(c.Env, name+"="+value)
 		}
 	}
@@ -148,7 +150,7 @@ func (f *Found) block(p place, s *script, parts []part) {
 		}
 		is = max(is, kindOf(list))
 	}
-	if is == setup && exits.MatchString(s.text.String()) {
+	if told := len(parts) == 2 && parts[0].words[0] == "echo"; is == setup && !told && exits.MatchString(s.text.String()) {
 		is = check
 	}
 	if len(parts) > 0 {

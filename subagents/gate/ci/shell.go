@@ -159,8 +159,11 @@ func withoutDocuments(script string) string {
 // keywords begin what a shell decides.
 var keywords = strings.Fields("if then elif else fi for while until do done case esac function { } [[ [ trap exit eval !")
 
+// builtins are programs of the shell itself.
+var builtins = strings.Fields("cd pushd popd export set unset source . : read test ulimit wait command type umask")
+
 func controls(p part) bool {
-	return slices.Contains(keywords, p.words[0]) || strings.Contains(p.text, "||")
+	return strings.Contains(p.words[0], "+=") || slices.Contains(keywords, p.words[0]) || strings.Contains(p.text, "||")
 }
 
 // words are those of the first command of a script.

@@ -1,0 +1,124 @@
+package ci
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/internal/lazyregexp"
+)
+
+// result is what an expression comes to, where that is known.
+type result struct {
+	text  string
+	known bool
+}
+
+func (r result) false() bool { return r.known && (r.text == "" || r.text == "false") }
+
+func truth(is, known bool) result { return result{strconv.FormatBool(is), known} }
+
+var token = lazyregexp.New(`'(?:[^']|'')*'|==|!=|&&|\|\||[^\s'=!&|(),]+|\S`)
+
+// formula is an expression of GitHub, read word by word. What it does not understand is not known.
+type formula struct {
+	values
+	words []string
+	depth int
+}
+
+// value is that of an expression.
+func (v values) value(text string) result {
+	e := &formula{values: v, words: token.FindAllString(text, -1)}
+	if r := e.or(); len(e.words) == 0 {
+		return r
+	}
+	return result{}
+}
+
+func (e *formula) take(words ...string) (word string) {
+	if len(e.words) > 0 && slices.Contains(words, e.words[0]) {
+		word, e.words = e.words[0], e.words[1:]
+	}
+	return word
+}
+
+func (e *formula) or() result {
+	a := e.and()
+	for e.take("||") != "" {
+		if b := e.and(); a.false() {
+			a = b
+		}
+	}
+	return a
+}
+
+func (e *formula) and() result {
+	a := e.compared()
+	for e.take("&&") != "" {
+		if b := e.compared(); a.known && !a.false() || b.false() && !a.known {
+			a = b
+		}
+	}
+	return a
+}
+
+func (e *formula) compared() result {
+	first := append(e.words, "")[0]
+	a := e.one()
+	sign := e.take("==", "!=")
+	if sign == "" {
+		return a
+	}
+	b := e.one()
+	either := first == "github.event_name" && slices.Contains([]string{"pull_request", "push"}, b.text) // both start a workflow
+	return truth(strings.EqualFold(a.text, b.text) == (sign == "=="), a.known && b.known && !either)
+}
+
+func (e *formula) one() result {
+	if e.depth++; len(e.words) == 0 || e.depth > maxCombinations {
+		e.words = nil
+		return result{}
+	}
+	word := e.words[0]
+	switch e.words = e.words[1:]; {
+	case word == "!":
+		a := e.one()
+		return truth(a.false(), a.known)
+	case word == "(":
+		defer e.take(")")
+		return e.or()
+	case word[0] == '\'':
+		return result{strings.ReplaceAll(strings.Trim(word, "'"), "''", "'"), true}
+	case e.take("(") != "":
+		return e.call(word)
+	}
+	return e.name(word)
+}
+
+// call is what a function returns for the arguments that follow.
+func (e *formula) call(function string) result {
+	of, list, known := append(e.words, "")[0], []string{}, true
+	for e.take(")") == "" && len(e.words) > 0 {
+		a := e.or()
+		e.take(",")
+		list, known = append(list, a.text), known && a.known
+	}
+	list = append(list, "", "")
+	text, part := strings.ToLower(list[0]), strings.ToLower(list[1])
+	tags := of == "github.ref" && strings.HasPrefix(part, "refs/tags")
+	switch function {
+	case "failure", "cancelled":
+		return truth(false, true)
+	case "contains":
+		return truth(!tags && strings.Contains(text, part), known || tags)
+	case "startsWith":
+		return truth(!tags && strings.HasPrefix(text, part), known || tags)
+	case "format":
+		for i, value := range list[1:] {
+			list[0] = strings.ReplaceAll(list[0], "{"+strconv.Itoa(i)+"}", value)
+		}
+		return result{list[0], known && len(list[0]) < maxScript}
+	}
+	return result{}
+}
