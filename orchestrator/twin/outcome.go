@@ -121,8 +121,9 @@ func digitless(line string) string {
 	return strings.Join(strings.FieldsFunc(line, func(r rune) bool { return r >= '0' && r <= '9' || r == ' ' || r == '\t' }), "")
 }
 
-// frame is a line of a stack trace: it names places of tools.
-var frame = lazyregexp.New(`^\s*(?:File "|at \S.*[(:/]|from /|goroutine \d)`)
+// frame is a line of a stack trace, which names places of tools, or of Go's stream of events that tells of no failure.
+var frame = lazyregexp.New(`^\s*(?:File "|at \S.*[(:/]|from /|goroutine \d)|` +
+	`^\{"Time":.*"Action":"(?:[^o]|output".*"Output":"(?:===|\s*--- PASS|ok ))`)
 
 // fresh are the lines of an outcome that the other one does not have, those of skipped tests first.
 func fresh(o, other *Outcome) (lines []string) {

@@ -283,8 +283,13 @@ func (t *twin) setup(ctx context.Context) (o Outcome, err error) {
 	if o.red() {
 		return o, t.lack()
 	}
-	_, err = t.restore(ctx)
-	return o, err
+	info := filepath.Join(t.tree, ".git", "info")
+	made, err := t.status(ctx) // what it made stays, as for the user, also where git does not ignore it
+	if err = errors.Join(err, os.MkdirAll(info, 0o700)); err == nil && len(made) > 0 {
+		err = os.WriteFile(filepath.Join(info, "exclude"), []byte("/"+strings.Join(made, "\n/")+"\n"), 0o600)
+	}
+	_, restored := t.restore(ctx)
+	return o, errors.Join(err, restored)
 }
 
 // gate runs a gate with an environment, and reads its output as that of the sandbox is read.

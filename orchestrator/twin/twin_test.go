@@ -43,9 +43,9 @@ func TestCompareLeavesNothing(t *testing.T) {
 	var said []string
 	r, err := Compare(t.Context(), Options{
 		State: state, Repo: repo, Base: head, Environ: append(os.Environ(), "GIT_DIR=/nowhere"),
-		Setup: []string{"sh", "-c", `test -d "$DIVISI_TOOLS" && echo '#!/bin/sh' >"$DIVISI_TOOLS/bin/made" && chmod +x "$DIVISI_TOOLS/bin/made"`},
+		Setup: []string{"sh", "-c", `test -d "$DIVISI_TOOLS" && echo '#!/bin/sh' >"$DIVISI_TOOLS/bin/made" && chmod +x "$DIVISI_TOOLS/bin/made" && mkdir .venv && touch .venv/x`},
 		Gates: []spec.Gate{
-			hangs, script("reads", "read line; test -d \"$TMPDIR\" && made && test -z \"$line\" && git rev-parse HEAD"), script("writes", "echo b >>a.txt; mkdir d; touch d/e"),
+			hangs, script("reads", "read line; test -e .venv/x && test -d \"$TMPDIR\" && made && test -z \"$line\" && git rev-parse HEAD"), script("writes", "echo b >>a.txt; mkdir d; touch d/e"),
 			script("next", "git diff --quiet && test ! -e d"),
 			{Name: "missing", Command: []string{"no-such-program"}},
 			{Name: "gone", Command: []string{"./gone"}},
@@ -68,7 +68,7 @@ func TestCompareLeavesNothing(t *testing.T) {
 	require.Contains(t, got[3], "gone: green in the sandbox, red (exit code 127)")
 	require.Equal(t, "not compared, because setup or a service fails: other", got[4])
 	require.Equal(t, []string{Setup, "reads", "next"}, r.Equal)
-	require.Empty(t, r.Left)
+	require.Equal(t, []string{".venv/"}, r.Left)
 	left, err := os.ReadDir(filepath.Join(state, "twins"))
 	require.NoError(t, err)
 	require.Empty(t, left)
