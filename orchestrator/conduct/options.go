@@ -100,7 +100,7 @@ type Options struct {
 	// Propose decides about a setup that no file names and without which the detected gates cannot run, as the files in why show.
 	// requests are those of Trust with it. Without a yes, or when it is nil, the run starts without the setup.
 	Propose func(ctx context.Context, setup, why, requests []string) (bool, error)
-	// Twin has setup and gates run once more on what has landed, outside the sandbox, as the user of this process, and compared.
+	// Twin compares the gates of the final head with a run of setup and gates outside the sandbox, as the user of this process.
 	// It decides whether the commands may; without a yes the run does not start. nil for no such comparison.
 	Twin func(ctx context.Context, commands []string) (bool, error)
 	// Fetch decides whether objects of the base commit that a partial clone lacks are fetched from its remote, with the git

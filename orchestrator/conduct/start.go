@@ -219,26 +219,6 @@ func (h *Half) trust(
 		fault.ErrNotTrusted, h.Checkout.Top, strings.Join(requests, "\n  "))
 }
 
-// unconfined lists what the user agrees to run outside the sandbox at the end.
-func (h *Half) unconfined(ctx context.Context, ask func(context.Context, []string) (bool, error)) ([]string, error) {
-	if h.Spec.Twin = ask != nil; !h.Spec.Twin {
-		return nil, nil
-	}
-	commands := needs.Unconfined(&h.Spec.Project, true)
-	return commands, h.trust(ctx, ask, commands)
-}
-
-// twin prepares the comparison of the head with the user's own shell.
-func (h *Half) twin(st *run.State) func(context.Context) (*run.Twin, error) {
-	m, err := store.ReadMeta(h.Path)
-	if err != nil {
-		return func(context.Context) (*run.Twin, error) { return nil, err }
-	}
-	at := *st
-	at.Spec.Repo = h.Spec.Repo // where it is now
-	return h.ProveTwin(&at, h.Dir.Path, h.Mirror.Dir(), m.Twin, func(what string) { h.notice("in your shell: " + what) })
-}
-
 // readPlan takes the plan file.
 func (h *Half) readPlan(file *File) error {
 	if file == nil {

@@ -60,7 +60,7 @@ func mendsOf(tasks []*run.Task) (gates []string) {
 	return slices.Compact(gates)
 }
 
-// gatesOf is the union of what some tasks ask for: the gates that what they change starts, where one asks for none.
+// gatesOf is the union of the gates of some tasks: those that a task names, or those that the changed files start.
 func gatesOf(in facts, tasks []*run.Task, changed []string) []string {
 	names := in.spec.AddedNames()
 	for _, t := range tasks {

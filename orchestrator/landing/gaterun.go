@@ -19,8 +19,7 @@ const (
 	mostWait  = 2 * time.Minute
 )
 
-// prove proposes what a merged chain needs: the gates that its changes start, or nothing but their verdict where that is known
-// without them.
+// prove proposes the gates that the changes of a merged chain start, or their verdict alone where it is known without them.
 func prove(in facts, d run.LandingData, changed []string) []run.Action {
 	if slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return b.Tree == d.Tree }) {
 		return nil // it is being tested

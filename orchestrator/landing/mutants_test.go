@@ -74,6 +74,15 @@ func TestTestsThatFindNoMutantGoBack(t *testing.T) {
 	require.Equal(t, wire.FaultProof, fault.Class)
 	require.Equal(t, "no test finds a made b\n", fault.Detail, "the brief of the next attempt")
 
+	l = aloneTests(t, ownTests())
+	l.Do(proveRed(t, l))
+	green := tried(spec.Receipt{Kills: []string{"x"}})
+	green.Receipts[0].Kills = nil
+	l.Ended("tests--red", 1, green)
+	actions = landing.ProveRed(l.State)
+	require.Equal(t, []string{"task tests pending the new tests find no change of the code"}, runtest.Describe(actions),
+		"green, and without a mutant")
+
 	l = aloneTests(t, nil)
 	require.Equal(t, []string{"task tests pending the task wrote no test"}, runtest.Describe(landing.ProveRed(l.State)))
 }

@@ -64,6 +64,22 @@ func (c *ChangeSet) Revives() bool {
 	})
 }
 
+// Red is a run of the gates on the tests of a task alone, without the rest of its change set.
+type Red struct {
+	// Of is the task's attempt, Run that of the work <task>--red; 0 where the tree was tested before.
+	Of  int `json:"of"`
+	Run int `json:"run,omitempty"`
+	// Tree is the tested tree, on the integration commit Since. It is empty where that is to be done once more, for the time
+	// Again: its set passed in no environment of In.
+	Tree  string `json:"tree"`
+	Since string `json:"since"`
+	Again int    `json:"again,omitempty"`
+	// Failed are the new failures in what the task wrote, which prove its tests; empty while the run is outstanding.
+	Failed []string `json:"failed,omitempty"`
+	// In are the environments in which they failed so: the set lands with proofs of one of these.
+	In []string `json:"in,omitempty"`
+}
+
 // ProvedRed reports whether the tests of the newest attempt have failed without the change, or with mutants of the code.
 func (t *Task) ProvedRed() bool {
 	return t.Red != nil && t.Red.Of == t.Attempt && len(t.Red.Failed) > 0

@@ -22,7 +22,7 @@ var planted = []struct {
 	do            string
 }{
 	{Network, red(`Get "https://example.org/": dial tcp: lookup example.org on 10.0.0.2:53: no such host`), green, "network: true"},
-	{Network, red("Error: getaddrinfo ENOTFOUND registry.example.org", "    at GetAddrInfoReqWrap.onlookupall [as oncomplete]"), green, ""},
+	{Network, red("Error: getaddrinfo ENOTFOUND packages.example.org", "    at GetAddrInfoReqWrap.onlookupall [as oncomplete]"), green, ""},
 	{Network, red("curl: (6) Could not resolve host: example.org"), green, ""},
 	{Network, Outcome{Gate: "test", Tests: 3, Skipped: 1, Skips: []string{"TestFetch: no route to host"}}, green, ""},
 	{Network, red("curl: (7) Failed to connect to 192.0.2.2 port 8080 after 0 ms: Couldn't connect to server"), green, ""},
@@ -31,7 +31,7 @@ var planted = []struct {
 	{Home, red("FileNotFoundError: [Errno 2] No such file or directory: '/divisi/home/.config/app/settings.toml'"), green, "home of their own"},
 	{Home, red("*** Please tell me who you are.", "fatal: unable to auto-detect email address"), green, ""},
 	{Cache, red("a.go:3:8: module lookup disabled by GOPROXY=off"), green, "setup: [COMMAND]"},
-	{Cache, red("npm error code ENOTCACHED", "npm error request to https://registry.example.org/left-pad failed: cache mode is 'only-if-cached'"), green, ""},
+	{Cache, red("npm error code ENOTCACHED", "npm error request to https://packages.example.org/left-pad failed: cache mode is 'only-if-cached'"), green, ""},
 	{Cache, red("[ERROR] Cannot access central (https://repo.maven.apache.org/maven2) in offline mode"), green, ""},
 	{Variable, red("panic: environment variable APP_MODE is not set"), Outcome{Gate: "test", Variables: []string{"APP_MODE"}}, "env: [APP_MODE]"},
 	{Variable, red("./check.sh: line 3: FIXTURES: unbound variable"), Outcome{Gate: "test", Variables: []string{"FIXTURES"}}, "env: [FIXTURES]"},

@@ -24,8 +24,14 @@ var others = map[token.Token]struct {
 	token.SUB: {Constant, "+"}, token.MUL: {Constant, "+"}, token.QUO: {Constant, "*"}, token.REM: {Constant, "*"},
 }
 
+// maxText bounds, in bytes, an expression or a statement with variants: each of them repeats its text.
+const maxText = 4 << 10
+
 // variants are an expression with one part changed: an operator, a constant, an element. Types, function literals and keys stay.
 func (g *goFile) variants(e ast.Expr) (list []variant) {
+	if e.End()-e.Pos() > maxText {
+		return nil
+	}
 	ast.Inspect(e, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncLit, *ast.ArrayType, *ast.StructType, *ast.InterfaceType:

@@ -93,6 +93,14 @@ func TestWantedMutants(t *testing.T) {
 	require.ErrorContains(t, err, "read d/p.go for mutants")
 }
 
+// Each variant of an expression repeats its text: a large one has none.
+func TestALargeExpressionHasNoMutants(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, mutantsOf(t, "(a int) bool", "return a == 1"+strings.Repeat(" || a == 1", 50_000)))
+	require.Empty(t, mutantsOf(t, "(a int)", "if a == 1"+strings.Repeat(" || a == 1", 50_000)+" {\n}"))
+	require.Empty(t, mutantsOf(t, "()", "a("+strings.Repeat("1, ", 50_000)+"1)"))
+}
+
 const program = `package main
 
 import "fmt"

@@ -31,11 +31,11 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 		Version: spec.ReceiptVersion, Gate: g.Name, Command: g.Command, Tree: t.Tree, Since: t.Assignment.Since,
 		Environment: t.environment, Kind: spec.KindTests, Verdict: spec.VerdictPass,
 	}
-	tests, err := t.newTests(ctx)
+	tests, broken, err := t.newTests(ctx)
 	if err != nil {
 		return r, fmt.Errorf("find the tests that are new since %s: %w", t.Assignment.Since, err)
 	}
-	if len(tests) == 0 {
+	if r.Signatures = broken; len(tests)+len(broken) == 0 {
 		r.Signatures = []string{"the patch has no new test in a _test.go file"}
 	}
 	for _, dir := range slices.Sorted(maps.Keys(tests)) {
@@ -75,35 +75,37 @@ func of(dir string) string {
 	return "the package in " + dir
 }
 
-// newTests are the tests of the files that the patch adds or changes, by the directories of their packages.
-func (t *Executor) newTests(ctx context.Context) (map[string][]string, error) {
+// newTests are the tests that the patch adds or changes, by the directories of their packages, and why files of it are none of Go.
+func (t *Executor) newTests(ctx context.Context) (tests map[string][]string, broken []string, err error) {
 	changed, err := t.Changed(ctx, t.Assignment.Since)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	tests := map[string][]string{}
+	tests = map[string][]string{}
 	for _, file := range changed {
 		if !strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		now, err := t.ReadAt(ctx, t.Assignment.Head, file)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		before, err := t.ReadAt(ctx, t.Assignment.Since, file)
+		if err != nil {
+			return nil, nil, err
 		}
 		if now == nil {
 			continue // it is removed
 		}
-		before, err := t.ReadAt(ctx, t.Assignment.Since, file)
-		if err != nil {
-			return nil, err
-		}
 		names, err := mutant.GoTests(file, now, before)
 		if err != nil {
-			continue // the compiler tells
+			broken = append(broken, err.Error())
 		}
-		tests[path.Dir(file)] = append(tests[path.Dir(file)], names...)
+		if dir := path.Dir(file); len(names) > 0 {
+			tests[dir] = append(tests[dir], names...)
+		}
 	}
-	return tests, nil
+	return tests, broken, nil
 }
 
 // kills tries mutants of the package in a directory of the tree with its new tests.
