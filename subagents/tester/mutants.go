@@ -75,7 +75,7 @@ func of(dir string) string {
 	return "the package in " + dir
 }
 
-// newTests are the tests that the patch adds or changes, by the directories of their packages, and why files of it are none of Go.
+// newTests are the tests that the patch adds or changes, by the directories of their packages, and why files of it are no Go.
 func (t *Executor) newTests(ctx context.Context) (tests map[string][]string, broken []string, err error) {
 	changed, err := t.Changed(ctx, t.Assignment.Since)
 	if err != nil {
