@@ -116,11 +116,15 @@ func Pinned(ctx context.Context, environ []string, dir string, names []string) (
 // switched puts the go that a module names first into the PATH of an environment: the go of the user's shell has downloaded it,
 // which commands without network cannot. See "go help toolchain".
 func switched(ctx context.Context, environ []string, dir string) (env, notes []string) {
-	program := find(stage.Lookup(environ, "PATH"), "go")
+	search := slices.DeleteFunc(filepath.SplitList(stage.Lookup(environ, "PATH")), func(entry string) bool {
+		return !filepath.IsAbs(entry) || within(dir, entry) // go starts a toolchain that it finds there
+	})
+	asks := append(slices.Clone(environ), "GOPROXY=off", "PATH="+strings.Join(search, string(filepath.ListSeparator)))
+	program := find(stage.Lookup(asks, "PATH"), "go")
 	if program == "" {
 		return environ, nil
 	}
-	root, err := answer(ctx, append(slices.Clone(environ), "GOPROXY=off"), dir, program, "env", "GOROOT")
+	root, err := answer(ctx, asks, dir, program, "env", "GOROOT")
 	if err != nil {
 		return environ, []string{fmt.Sprintf("go does not work in the checkout, where \"go version\" downloads the toolchain "+
 			"that go.mod names: %v", err)}

@@ -103,3 +103,18 @@ func TestTheGoOfAModuleBeatsThePath(t *testing.T) {
 	_, notes = Pinned(t.Context(), env, checkout, []string{"gofmt"})
 	require.Empty(t, notes)
 }
+
+// Go starts a toolchain that a search path leads to: none of the repository, before a person has trusted that.
+func TestNoProgramOfTheCheckoutTellsOfGo(t *testing.T) {
+	t.Parallel()
+	dir, checkout := home(t), t.TempDir()
+	write(t, filepath.Join(dir, "bin/go"), "go1.99.0; dirname $(dirname $0)")
+	for _, name := range []string{"go", "go1.99.0"} {
+		write(t, filepath.Join(checkout, "tools", name), "touch "+filepath.Join(checkout, "started"))
+	}
+	tools := filepath.Join(checkout, "tools")
+	for _, search := range []string{tools + ":" + filepath.Join(dir, "bin"), filepath.Join(dir, "bin") + ":" + tools} {
+		Pinned(t.Context(), []string{"PATH=" + search + ":/usr/bin:/bin"}, checkout, []string{"go"})
+		require.NoFileExists(t, filepath.Join(checkout, "started"))
+	}
+}

@@ -341,11 +341,10 @@ func (c *Conductor) finish(ctx context.Context) func(*run.State) []run.Action {
 			return nil
 		}
 		tree, err := c.cfg.Mirror.Tree(ctx, s.Head)
-		changed, other := c.changedBy(ctx, s.Spec.Base, s.Head)
-		if err = errors.Join(err, other); err != nil {
+		if err != nil {
 			return []run.Action{run.Fail{Err: fmt.Errorf("read the tree of %s: %w", s.Head, err)}}
 		}
-		return phase.Finish(s, tree, changed)
+		return phase.Finish(s, tree)
 	}
 }
 

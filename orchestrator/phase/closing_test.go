@@ -132,7 +132,7 @@ func TestAGateOfTheEndPassesOnTwoWorkers(t *testing.T) {
 			if c.given != nil {
 				c.given(l)
 			}
-			actions := phase.Finish(l.State, "t1", nil)
+			actions := phase.Finish(l.State, "t1")
 			if c.not != nil {
 				d := actions[0].(run.Assign).Dispatch
 				require.Equal(t, c.not, d.Not)
@@ -145,11 +145,11 @@ func TestAGateOfTheEndPassesOnTwoWorkers(t *testing.T) {
 				require.Equal(t, spec.VerdictFail, l.Final[0].Verdict)
 				require.Equal(t, 1, l.Batches.FirstRed().Batch)
 				require.Contains(t, strings.Join(l.Notices, "\n"), "and a signed that it passes on the same tree")
-				require.Equal(t, run.Parked, phase.Finish(l.State, "t1", nil)[0].(run.End).Data.State)
+				require.Equal(t, run.Parked, phase.Finish(l.State, "t1")[0].(run.End).Data.State)
 				return
 			}
 			require.Equal(t, c.final, l.Final[0].Worker)
-			end := phase.Finish(l.State, "t1", nil)[0].(run.End).Data
+			end := phase.Finish(l.State, "t1")[0].(run.End).Data
 			require.Equal(t, run.Done, end.State)
 			require.Equal(t, c.one, view.Of(l.State).OneWorker)
 			require.Equal(t, c.one != "", strings.Contains(end.Reason, "proven by one worker"), end.Reason)
@@ -169,16 +169,16 @@ func TestGatesOfTheEndThatDifferentWorkersPassed(t *testing.T) {
 	l.Append("", run.Data{State: run.Final})
 	for i, gate := range []string{"test", "lint"} {
 		worker, not := []string{"b", "a"}[i], []string{"a", "b"}[i]
-		actions := phase.Finish(l.State, "t1", nil)
+		actions := phase.Finish(l.State, "t1")
 		d := actions[0].(run.Assign).Dispatch
 		require.Equal(t, []string{gate}, d.Gates)
 		require.Contains(t, d.Not, not)
 		l.Do(actions)
 		l.gates(worker, run.FinalTask, d.Attempt, spec.Receipt{Gate: gate, Tree: "t1", Verdict: spec.VerdictPass})
 	}
-	l.Do(phase.Finish(l.State, "t1", nil))
+	l.Do(phase.Finish(l.State, "t1"))
 	require.Equal(t, []string{"b", "b"}, []string{l.Final[0].Worker, l.Final[1].Worker}, "a has proven the batch")
-	require.Equal(t, run.Done, phase.Finish(l.State, "t1", nil)[0].(run.End).Data.State)
+	require.Equal(t, run.Done, phase.Finish(l.State, "t1")[0].(run.End).Data.State)
 }
 
 // Where nothing has landed, and in one process, no second worker is asked for.
@@ -186,7 +186,7 @@ func TestTheEndOfNothingAsksForNoSecondWorker(t *testing.T) {
 	t.Parallel()
 	l := newCrewed(t, 0, "a", "b")
 	l.Append("", run.Data{State: run.Final})
-	l.Do(phase.Finish(l.State, "base", nil))
+	l.Do(phase.Finish(l.State, "base"))
 	require.Equal(t, "z", l.Final[0].Worker)
 	require.Empty(t, view.Of(l.State).OneWorker)
 
@@ -194,7 +194,7 @@ func TestTheEndOfNothingAsksForNoSecondWorker(t *testing.T) {
 	l.landed(1, "a", false)
 	l.Append("", run.Data{Epoch: 2, State: run.Final})
 	require.Nil(t, l.Crew)
-	l.Do(phase.Finish(l.State, "t1", nil))
+	l.Do(phase.Finish(l.State, "t1"))
 	require.Equal(t, "a", l.Final[0].Worker)
 	require.Empty(t, view.Of(l.State).OneWorker)
 }
@@ -244,7 +244,7 @@ func TestRedThatOneWorkerTellsOfTheBaseCommit(t *testing.T) {
 			l.Gates(run.FinalTask, 1, "h1")
 			l.gates("b", run.FinalTask, 1, red("b", "t1", "test: x"))
 			l.crew(c.crew...)
-			actions := phase.Finish(l.State, "t1", nil)
+			actions := phase.Finish(l.State, "t1")
 			if c.again {
 				d := actions[0].(run.Assign).Dispatch
 				require.Equal(t, run.AgainTask, d.Task)
@@ -257,10 +257,10 @@ func TestRedThatOneWorkerTellsOfTheBaseCommit(t *testing.T) {
 					r.ExitCode, r.Verdict = 0, spec.VerdictPass
 				}
 				l.gates("a", run.AgainTask, 1, r)
-				actions = phase.Finish(l.State, "t1", nil)
+				actions = phase.Finish(l.State, "t1")
 			}
 			l.Do(actions)
-			end := phase.Finish(l.State, "t1", nil)[0].(run.End).Data
+			end := phase.Finish(l.State, "t1")[0].(run.End).Data
 			require.Equal(t, c.state, end.State, end.Reason)
 			told := slices.ContainsFunc(l.Notices, func(n string) bool {
 				return n == "gate test fails at the end, and failed on the base commit on worker z alone, not on a: test: x"
@@ -286,7 +286,7 @@ func TestTheBaseCommitIsNotTriedForEver(t *testing.T) {
 	l.gates("b", run.FinalTask, 1, base)
 	n := 0
 	for ; len(l.Final) == 0; n++ {
-		actions := phase.Finish(l.State, "t1", nil)
+		actions := phase.Finish(l.State, "t1")
 		l.Do(actions)
 		if assign, ok := actions[0].(run.Assign); ok {
 			d := assign.Dispatch
@@ -295,5 +295,5 @@ func TestTheBaseCommitIsNotTriedForEver(t *testing.T) {
 		}
 	}
 	require.Equal(t, 5, n)
-	require.Equal(t, run.Done, phase.Finish(l.State, "t1", nil)[0].(run.End).Data.State)
+	require.Equal(t, run.Done, phase.Finish(l.State, "t1")[0].(run.End).Data.State)
 }

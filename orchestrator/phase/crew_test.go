@@ -110,7 +110,7 @@ func (c *crewed) end(red func(n int) bool) run.Data {
 			if !phase.Over(c.State) {
 				return run.Data{}
 			}
-			actions = phase.Finish(c.State, fmt.Sprintf("t%d", len(c.Batches.Landed)), nil)
+			actions = phase.Finish(c.State, fmt.Sprintf("t%d", len(c.Batches.Landed)))
 		}
 		for _, action := range actions {
 			switch a := action.(type) {
@@ -177,7 +177,7 @@ func TestFinalGatesAreOfAnotherWorker(t *testing.T) {
 			if c.before != nil {
 				c.before(l)
 			}
-			actions := phase.Finish(l.State, "t1", nil)
+			actions := phase.Finish(l.State, "t1")
 			assign, ok := actions[0].(run.Assign)
 			require.True(t, ok)
 			require.Equal(t, []string{"a"}, assign.Dispatch.Not)
@@ -193,7 +193,7 @@ func TestFinalGatesAreOfAnotherWorker(t *testing.T) {
 				return
 			}
 			require.Contains(t, r.Error.Message, c.why)
-			require.Equal(t, []string{"assign --final/2 to tester on h1"}, runtest.Describe(phase.Finish(l.State, "t1", nil)))
+			require.Equal(t, []string{"assign --final/2 to tester on h1"}, runtest.Describe(phase.Finish(l.State, "t1")))
 		})
 	}
 }
@@ -202,7 +202,7 @@ func TestFinalGatesAreOfAnotherWorker(t *testing.T) {
 func TestFinalGatesOfOneProcess(t *testing.T) {
 	t.Parallel()
 	b := newBranch(t, []string{"one"}, func(string, string) bool { return false })
-	assign, ok := phase.Finish(b.State, "one", nil)[0].(run.Assign)
+	assign, ok := phase.Finish(b.State, "one")[0].(run.Assign)
 	require.True(t, ok)
 	require.Empty(t, assign.Dispatch.Not)
 }

@@ -13,14 +13,13 @@ import (
 )
 
 // Finish ends a run in which nothing is left to do: final gates on the integration head, whose tree is given, in a run that
-// compares these with the user's own shell, then the one ref in the user's repository, then the last event. changed are the files
-// in which the head differs from the base commit.
-func Finish(s *run.State, tree string, changed []string) []run.Action {
+// compares these with the user's own shell, then the one ref in the user's repository, then the last event.
+func Finish(s *run.State, tree string) []run.Action {
 	if s.Status != run.Final {
 		return []run.Action{run.SetRun(run.Data{State: run.Final})}
 	}
-	if started := proof.Started(&s.Spec, &s.Proofs, changed); len(s.Final) < len(started) {
-		return finalGates(s, tree, started)
+	if len(s.Final) < len(s.Spec.Project.Gates) {
+		return finalGates(s, tree)
 	}
 	if s.Spec.Twin && s.Twin == nil && s.Head != s.Spec.Base {
 		return []run.Action{run.ProveTwin{}}
@@ -30,14 +29,14 @@ func Finish(s *run.State, tree string, changed []string) []run.Action {
 	return []run.Action{run.End{Data: end}}
 }
 
-// finalGates runs in full the started gates that are not proven so on the integration head. Red runs once more before it
-// counts; then the landed batches are searched for the first red one.
-func finalGates(s *run.State, tree string, started []string) []run.Action {
+// finalGates runs in full all gates that are not proven so on the integration head, whatever their paths: a gate can depend on more
+// than it opens. Red runs once more before it counts; then the landed batches are searched for the first red one.
+func finalGates(s *run.State, tree string) []run.Action {
 	final := run.Data{}
 	var open, red []string
 	var good []spec.Receipt
 	var next run.Closing
-	for _, name := range started {
+	for _, name := range s.Spec.GateNames() {
 		switch c := s.Close(s.Head, tree, name); {
 		case len(c.Good) > 0:
 			final.Final, good = append(final.Final, better(&s.Proofs, c.Good[0])), append(good, c.Good...)
@@ -59,10 +58,6 @@ func finalGates(s *run.State, tree string, started []string) []run.Action {
 			return runInFull(&s.Agents, &s.Proofs, next.Head, next.Tree, red, &of)
 		}
 		final.FirstRed = first
-	}
-	if idle := slices.DeleteFunc(s.Spec.GateNames(), func(g string) bool { return slices.Contains(started, g) }); len(idle) > 0 {
-		final.Notices = append(final.Notices, "gates not started, because nothing that landed touches their paths; what they "+
-			"found on the base commit stands: "+text.Some(idle, maxNamed))
 	}
 	return endFinal(s, final, good)
 }

@@ -31,7 +31,7 @@ func TestFinalGatesWithoutTestsOfTheBaseCommit(t *testing.T) {
 		return l
 	}
 	inspect := func(t *testing.T, l *runtest.Log, doubts map[string]run.Doubt) []run.Action {
-		actions := phase.Finish(l.State, "t", nil)
+		actions := phase.Finish(l.State, "t")
 		require.Len(t, actions, 1)
 		a := actions[0].(proof.Inspect)
 		require.Equal(t, []proof.Span{{From: "b", To: "h"}}, a.Spans)
@@ -42,7 +42,7 @@ func TestFinalGatesWithoutTestsOfTheBaseCommit(t *testing.T) {
 		t.Parallel()
 		l := begun(t)
 		l.Do(inspect(t, l, nil))
-		require.Equal(t, run.Done, phase.Finish(l.State, "t", nil)[0].(run.End).Data.State)
+		require.Equal(t, run.Done, phase.Finish(l.State, "t")[0].(run.End).Data.State)
 	})
 	t.Run("not explained", func(t *testing.T) {
 		t.Parallel()
@@ -54,7 +54,7 @@ func TestFinalGatesWithoutTestsOfTheBaseCommit(t *testing.T) {
 		l.Ended(run.AgainTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{tested()}})
 		l.Do(phase.SettleFlakes(l.State))
 		l.Do(inspect(t, l, doubts))
-		end := phase.Finish(l.State, "t", nil)[0].(run.End).Data
+		end := phase.Finish(l.State, "t")[0].(run.End).Data
 		require.Equal(t, run.Parked, end.State)
 		require.Contains(t, end.Reason, "gate test passes without 1 test")
 	})

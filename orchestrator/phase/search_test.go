@@ -69,7 +69,7 @@ func (b *branch) result(head string, gates []string) spec.Result {
 // while one is outstanding.
 func (b *branch) finish(killed func() bool) run.Data {
 	for range 100 {
-		actions := phase.Finish(b.State, b.trees[len(b.trees)-1], nil)
+		actions := phase.Finish(b.State, b.trees[len(b.trees)-1])
 		require.Len(b, actions, 1)
 		switch a := actions[0].(type) {
 		case run.End:
@@ -80,7 +80,7 @@ func (b *branch) finish(killed func() bool) run.Data {
 			b.Append("", a.Data)
 			if killed() {
 				b.kill()
-				require.Empty(b, phase.Finish(b.State, b.trees[len(b.trees)-1], nil), "the gate run is outstanding")
+				require.Empty(b, phase.Finish(b.State, b.trees[len(b.trees)-1]), "the gate run is outstanding")
 			}
 			b.Ended(a.Dispatch.Task, a.Dispatch.Attempt, b.result(a.Dispatch.Head, a.Dispatch.Gates))
 			if killed() {
@@ -177,7 +177,7 @@ func TestASearchWhoseGatesCannotBeRunStops(t *testing.T) {
 	t.Parallel()
 	b := newBranch(t, []string{"one", "two"}, func(tree, _ string) bool { return tree == "two" })
 	attempt := func() *run.Dispatch {
-		a, ok := phase.Finish(b.State, "two", nil)[0].(run.Assign)
+		a, ok := phase.Finish(b.State, "two")[0].(run.Assign)
 		require.True(t, ok)
 		b.Append("", a.Data)
 		return a.Dispatch
@@ -191,7 +191,7 @@ func TestASearchWhoseGatesCannotBeRunStops(t *testing.T) {
 		require.Equal(t, "h1", d.Head)
 		b.Ended(d.Task, d.Attempt, runtest.Failed(wire.FaultInternal, "disk"))
 	}
-	require.Equal(t, []string{"fail: the final gates could not be run: disk"}, runtest.Describe(phase.Finish(b.State, "two", nil)))
+	require.Equal(t, []string{"fail: the final gates could not be run: disk"}, runtest.Describe(phase.Finish(b.State, "two")))
 	b.kill()
 	require.Equal(t, run.Parked, b.finish(never).State, "a resumed run tries again")
 	require.Equal(t, 2, b.Batches.FirstRed().Batch)

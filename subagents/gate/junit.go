@@ -52,7 +52,7 @@ func reportStart(text string) int {
 
 func (p *junitParser) end() *findings {
 	found := newFindings()
-	if readJUnit(strings.NewReader(plain(p.data.String())), found, p.names, "") != nil && p.data.Len() > 0 {
+	if readJUnit(strings.NewReader(colourless(p.data.String())), found, p.names, "") != nil && p.data.Len() > 0 {
 		found.hide(spec.HiddenAll)
 	}
 	found.adopt(p.text.end())

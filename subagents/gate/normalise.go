@@ -14,6 +14,7 @@ const maxSignature = 240
 
 var (
 	ansiCodes  = lazyregexp.New("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\^_])")
+	colours    = lazyregexp.New("\x1b\\[[0-9;:]*m")
 	tempPaths  = lazyregexp.New(`(?:/private)?(?:/tmp|/var/tmp|/var/folders)(?:/[^\s:;,'"()\[\]]*)?`)
 	places     = lazyregexp.New(`(\.[A-Za-z][A-Za-z0-9]{0,7})(?::\d+(?:[:.]\d+)?|\(\d+(?:,\s*\d+)?\))`)
 	timestamps = lazyregexp.New(`\b\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`)
@@ -113,6 +114,14 @@ func normaliseWord(word string) string {
 	default:
 		return word
 	}
+}
+
+// colourless takes out colours, and no other terminal code: some of these hide the text between two of them.
+func colourless(s string) string {
+	if strings.IndexByte(s, 0x1b) >= 0 {
+		s = colours.ReplaceAllLiteralString(s, "")
+	}
+	return s
 }
 
 // plain takes out terminal codes and what is not text.

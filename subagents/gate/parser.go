@@ -157,10 +157,7 @@ func (w *lineWriter) write(p []byte) {
 // flush hands a line over without its colours, which some programs print wherever CI is set.
 func (w *lineWriter) flush() {
 	line := string(w.partial)
-	if strings.IndexByte(line, 0x1b) >= 0 {
-		line = ansiCodes.ReplaceAllLiteralString(line, "")
-	}
-	w.to.line(line)
+	w.to.line(colourless(line))
 	w.partial = w.partial[:0]
 }
 

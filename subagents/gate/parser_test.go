@@ -189,6 +189,11 @@ func TestColoursInAReportHideNothing(t *testing.T) {
 	require.Equal(t, []string{"test: adds"}, found.sorted())
 	require.Equal(t, 2, found.tests)
 	require.Contains(t, found.kept.String(), "one is two")
+
+	p = &junitParser{text: newTextParser(newNormaliser("")), names: newNormaliser("")}
+	require.NoError(t, p.readFile(strings.NewReader("<testsuite><testcase name=\"a\"><system-out>\x1b]</system-out></testcase>"+
+		"<testcase name=\"b\"><failure/></testcase><testcase name=\"c\"><system-out>\x07</system-out></testcase></testsuite>")))
+	require.Contains(t, p.end().hidden, spec.HiddenAll, "a title of a terminal, over the end of a failure")
 }
 
 // Where the stream is cut into chunks does not matter.

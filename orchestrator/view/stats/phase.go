@@ -152,7 +152,7 @@ func landings(s *run.State, writers Counts) Phase {
 }
 
 func finals(s *run.State) Phase {
-	p := Phase{Name: "Final gates", Total: cmp.Or(len(s.Final), len(s.Spec.Project.Gates)), Note: "gates"}
+	p := Phase{Name: "Final gates", Total: max(len(s.Spec.Project.Gates), len(s.Final)), Note: "gates"}
 	n := len(s.Final)
 	for _, r := range s.Final {
 		if isRed(r) {

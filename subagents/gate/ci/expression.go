@@ -8,15 +8,20 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-// result is what an expression comes to, where that is known.
+// result is what an expression comes to, where that is known. A string is true whatever it says.
 type result struct {
-	text  string
-	known bool
+	text          string
+	known, string bool
 }
 
-func (r result) false() bool { return r.known && (r.text == "" || r.text == "false") }
+func (r result) false() bool { return r.known && (r.text == "" || r.text == "false" && !r.string) }
 
-func truth(is, known bool) result { return result{strconv.FormatBool(is), known} }
+func truth(is, known bool) result { return result{text: strconv.FormatBool(is), known: known} }
+
+// event is the name of what has started a workflow; never are the events that no change starts.
+const event = "github.event_name"
+
+var never = strings.Fields("schedule release workflow_dispatch repository_dispatch")
 
 var token = lazyregexp.New(`'(?:[^']|'')*'|==|!=|&&|\|\||[^\s'=!&|(),]+|\S`)
 
@@ -70,9 +75,12 @@ func (e *formula) compared() result {
 	if sign == "" {
 		return a
 	}
+	second := append(e.words, "")[0]
 	b := e.one()
-	either := first == "github.event_name" && slices.Contains([]string{"pull_request", "push"}, b.text) // both start a workflow
-	return truth(strings.EqualFold(a.text, b.text) == (sign == "=="), a.known && b.known && !either)
+	if first == event && b.known && slices.Contains(never, b.text) || second == event && a.known && slices.Contains(never, a.text) {
+		return truth(sign == "!=", true)
+	}
+	return truth(strings.EqualFold(a.text, b.text) == (sign == "=="), a.known && b.known)
 }
 
 func (e *formula) one() result {
@@ -89,7 +97,7 @@ func (e *formula) one() result {
 		defer e.take(")")
 		return e.or()
 	case word[0] == '\'':
-		return result{strings.ReplaceAll(strings.Trim(word, "'"), "''", "'"), true}
+		return result{strings.ReplaceAll(strings.Trim(word, "'"), "''", "'"), true, true}
 	case e.take("(") != "":
 		return e.call(word)
 	}
@@ -115,10 +123,19 @@ func (e *formula) call(function string) result {
 	case "startsWith":
 		return truth(!tags && strings.HasPrefix(text, part), known || tags)
 	case "format":
-		for i, value := range list[1:] {
-			list[0] = strings.ReplaceAll(list[0], "{"+strconv.Itoa(i)+"}", value)
-		}
-		return result{list[0], known && len(list[0]) < maxScript}
+		return format(list, known)
 	}
 	return result{}
+}
+
+// format puts values into a text, unless it gets too long.
+func format(list []string, known bool) result {
+	for i, value := range list[1:] {
+		place := "{" + strconv.Itoa(i) + "}"
+		if !known || len(list[0])+strings.Count(list[0], place)*len(value) > maxScript {
+			return result{}
+		}
+		list[0] = strings.ReplaceAll(list[0], place, value)
+	}
+	return result{list[0], true, true}
 }

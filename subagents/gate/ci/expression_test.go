@@ -20,10 +20,12 @@ func TestExpressions(t *testing.T) {
 		"matrix.none": "", "matrix.none || 'x'": "x", "matrix.lib && 'y' || 'z'": "y", "(matrix.lib == 'a' && 'macos') || 'ubuntu'": "ubuntu",
 		"!contains(matrix.os, 'Ubuntu')": "false", "startsWith(matrix.os, 'win')": "false", "format('py{0}-{1}', env.A, 'b')": "pya-b",
 		"github.event_name != 'schedule'": "true", "startsWith(github.ref, 'refs/tags/')": "false", "'it''s'": "it's",
-		"github.sha && matrix.none": "", "failure()": "false",
+		"github.sha && matrix.none": "", "failure()": "false", "'schedule' == github.event_name": "false", "!'false'": "false",
 		// Not known:
 		"matrix.list": "?", "matrix.build": "?", "github.sha": "?", "!github.sha": "?", "github.sha || 'x'": "?", "fromJSON('[1]')": "?",
-		"github.event_name != 'pull_request'": "?", "github.event_name == 'push'": "?", "": "?", "==": "?", "a b": "?",
+		"github.event_name != 'pull_request'": "?", "github.event_name == 'push'": "?", "": "?",
+		"'push' == github.event_name": "?", "contains(github.event_name, 'push')": "?", "github.event_name == 'merge_group'": "?",
+		nested("format('{0}0000000000', ", "'a'", 9): "?", "==": "?", "a b": "?",
 		"!": "?", strings.Repeat("a(", 1000): "?", strings.Repeat("(", 1000): "?", strings.Repeat("!", 1000) + "true": "?",
 	} {
 		r := v.value(text)
@@ -32,6 +34,12 @@ func TestExpressions(t *testing.T) {
 		}
 		require.Equal(t, want, r.text, text)
 	}
+}
+
+// nested calls a function with what it returns, each time ten times as long.
+func nested(call, of string, times int) string {
+	call = strings.ReplaceAll(call, "0000000000", strings.Repeat("{0}", 9))
+	return strings.Repeat(call, times) + of + strings.Repeat(")", times)
 }
 
 func TestSteps(t *testing.T) {

@@ -110,14 +110,15 @@ func (v values) name(name string) (r result) {
 	switch group {
 	case "matrix":
 		one := v.node(key)
-		r = result{one.text(), len(v.combo) > 0 && (one.n == nil || one.is(yaml.ScalarNode))}
+		r.text, r.known = one.text(), len(v.combo) > 0 && (one.n == nil || one.is(yaml.ScalarNode))
 	case "env":
 		r.text, r.known = v.env[key]
+		r.string = true
 	case "inputs":
 		r.text, r.known = v.inputs[key]
 	default:
 		r.text, r.known = map[string]string{
-			"github.workspace": ".", "github.event_name": "pull_request", "true": "true", "false": "false",
+			"github.workspace": ".", "true": "true", "false": "false",
 			"runner.os":   cmp.Or(map[string]string{"windows": "Windows", "macos": "macOS"}[v.system], "Linux"),
 			"runner.arch": "X64",
 		}[name]
