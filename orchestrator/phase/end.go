@@ -29,8 +29,8 @@ func Finish(s *run.State, tree string) []run.Action {
 	return []run.Action{run.End{Data: end}}
 }
 
-// finalGates runs in full all gates that are not proven so on the integration head, whatever their paths: a gate can depend on more
-// than it opens. Red runs once more before it counts; then the landed batches are searched for the first red one.
+// finalGates runs in full all gates that are not proven so on the integration head, whatever their paths: a gate can depend on
+// more than it opens. Red runs once more before it counts; then the landed batches are searched for the first red one.
 func finalGates(s *run.State, tree string) []run.Action {
 	final := run.Data{}
 	var open, red []string

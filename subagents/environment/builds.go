@@ -74,11 +74,13 @@ func (e *Environment) Decides(setup *spec.Setup, name string) (may, certain bool
 		named := slices.Contains(setup.Key, name)
 		return named, named
 	}
-	described := describes(name) || strings.HasSuffix(name, ".txt") && strings.Contains(strings.Join(setup.Command, " "), name)
+	described := describes(name)
+	named := strings.HasSuffix(name, ".txt") && strings.Contains(strings.Join(setup.Command, " "), name)
 	if e.Read == nil {
-		return described, described
+		return described || named, described || named
 	}
 	_, read := e.Read.Files[name]
+	described = described || named && read // a command can name what it does not read
 	_, whole := e.Recipe.Files[WholeTree]
 	if described || !read || !whole || prose.MatchString(name) {
 		return described, read

@@ -40,16 +40,16 @@ func Go(files map[string][]byte, first int, wanted func(Mutant) bool) (mutated m
 const goChooser = `
 
 import (
-	"fmt"
-	"os"
-	"strconv"
-	"sync"
+	divisiFmt "fmt"
+	divisiOS "os"
+	divisiConv "strconv"
+	divisiSync "sync"
 )
 
 var (
-	divisiChosen, _ = strconv.Atoi(os.Getenv("` + Var + `"))
-	divisiSeen      = os.Getenv("` + SeenVar + `")
-	divisiOnce      sync.Map
+	divisiChosen, _ = divisiConv.Atoi(divisiOS.Getenv("` + Var + `"))
+	divisiSeen      = divisiOS.Getenv("` + SeenVar + `")
+	divisiOnce      divisiSync.Map
 )
 
 func divisiMutant(n int) bool { return divisiMutants(n, n) }
@@ -64,13 +64,13 @@ func divisiMutants(from, to int) bool {
 }
 
 func divisiTell(from, to int) {
-	f, err := os.OpenFile(divisiSeen, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := divisiOS.OpenFile(divisiSeen, divisiOS.O_APPEND|divisiOS.O_CREATE|divisiOS.O_WRONLY, 0o600)
 	if err != nil {
 		return
 	}
 	defer f.Close()
 	for n := from; n <= to; n++ {
-		fmt.Fprintln(f, n)
+		divisiFmt.Fprintln(f, n)
 	}
 }
 `

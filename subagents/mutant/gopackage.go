@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,7 +18,6 @@ import (
 	"time"
 
 	"divisi/internal/lazyregexp"
-	"divisi/internal/text"
 )
 
 // Place is where the commands of an experiment run: the directory of the package and an empty one for files, on this machine and
@@ -28,12 +28,29 @@ type Place struct{ Dir, Temp, SeenDir, SeenTemp string }
 // well; an error is none of the command's.
 type Runner func(ctx context.Context, env, args []string, limit time.Duration) (output []byte, ok bool, err error)
 
-// GoPackage is the test program of a Go package with mutants, compiled once. It is used by one goroutine.
+// Experiment is what mutants are tried with.
+type Experiment struct {
+	Place Place
+	Run   Runner
+	// Flags are those of go that decide what is compiled, such as -tags.
+	Flags []string
+	// Before has, by its name, each test file of the package that the patch changes, as it was: nil for one that was not there.
+	Before map[string][]byte
+	// Wanted reports whether a mutant, which has no number yet, is one.
+	Wanted func(Mutant) bool
+	// Number returns a number above 0 that no test can guess: those of mutants begin at one, and others choose none.
+	Number func() int
+}
+
+// GoPackage are the test programs of a Go package with mutants, compiled once: with the new tests, and with those before. It is
+// used by one goroutine.
 type GoPackage struct {
-	// Mutants are those that compile.
+	Experiment
+
+	// Mutants are those that compile, in the order of their numbers.
 	Mutants []Mutant
-	place   Place
-	run     Runner
+	// had reports whether there were tests before.
+	had bool
 }
 
 // ErrRefused is the class of errors about the code and its tests, and not about the machine.
@@ -45,23 +62,26 @@ const maxCompiles = 4
 // maxSource bounds, in bytes, a source file with mutants.
 const maxSource = 4 << 20
 
-// Compile compiles the tests of a package with the mutants that are wanted.
-func Compile(ctx context.Context, place Place, run Runner, wanted func(Mutant) bool) (*GoPackage, error) {
-	p := &GoPackage{place: place, run: run}
+// Compile compiles the tests of a package with its mutants.
+func Compile(ctx context.Context, e Experiment) (*GoPackage, error) {
+	p := &GoPackage{Experiment: e}
 	files, err := p.sources(ctx)
 	if err != nil {
 		return nil, err
 	}
-	refused := map[Mutant]bool{}
+	refused, first := map[Mutant]bool{}, e.Number()
 	for range maxCompiles {
-		mutated, mutants, err := Go(files, 1, func(m Mutant) bool { return !refused[m] && wanted(m) })
+		mutated, mutants, err := Go(files, first, func(m Mutant) bool { return !refused[m] && e.Wanted(m) })
 		if err != nil {
 			return nil, err
 		}
 		p.Mutants = mutants
-		said, ok, err := p.compile(ctx, mutated)
-		if ok || err != nil {
-			return p, err
+		said, ok, err := p.compile(ctx, newTests, mutated)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return p, p.compileBefore(ctx, mutated)
 		}
 		before := len(refused)
 		for _, m := range blamed(mutants, said) {
@@ -75,9 +95,36 @@ func Compile(ctx context.Context, place Place, run Runner, wanted func(Mutant) b
 	return nil, fmt.Errorf("compile tests with mutants: %w: %d times", ErrRefused, maxCompiles)
 }
 
+// compileBefore compiles the tests that were there before, and removes what would show a test the numbers of mutants.
+func (p *GoPackage) compileBefore(ctx context.Context, mutated map[string][]byte) error {
+	with := maps.Clone(mutated)
+	for name, data := range p.Before {
+		with[name] = data
+	}
+	said, ok, err := p.compile(ctx, oldTests, with)
+	if err == nil && !ok {
+		err = fmt.Errorf("compile the tests before the patch with mutants: %w: %s", ErrRefused, firstLine(said))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err = os.Lstat(filepath.Join(p.Place.Temp, oldTests)); err == nil {
+		p.had = true
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("look for the tests before the patch: %w", err)
+	}
+	for name := range with {
+		if err := os.RemoveAll(filepath.Join(p.Place.Temp, prefix+name)); err != nil {
+			return fmt.Errorf("remove mutants: %w", err)
+		}
+	}
+	return nil
+}
+
 // sources are the Go files of the package that are compiled here, by their names.
 func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
-	out, ok, err := p.run(ctx, nil, []string{"go", "list", "-e", "-json=GoFiles", "."}, firstLimit)
+	list := slices.Concat([]string{"go", "list", "-e", "-json=GoFiles"}, p.Flags, []string{"."})
+	out, ok, err := p.Run(ctx, nil, list, firstLimit)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +134,7 @@ func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
 	if !ok || json.Unmarshal(out, &listed) != nil {
 		return nil, fmt.Errorf("list the files of the package: %w: %s", ErrRefused, firstLine(out))
 	}
-	dir, err := os.OpenRoot(p.place.Dir)
+	dir, err := os.OpenRoot(p.Place.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the package: %w", err)
 	}
@@ -105,30 +152,34 @@ func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
 	return files, nil
 }
 
-func (p *GoPackage) compile(ctx context.Context, mutated map[string][]byte) (said []byte, ok bool, err error) {
+// compile compiles a test program in which some files have other texts; nil is that of a file that is not there.
+func (p *GoPackage) compile(ctx context.Context, program string, files map[string][]byte) (said []byte, ok bool, err error) {
 	replace := map[string]string{}
-	for name, data := range mutated {
-		other := prefix + name
-		if err := os.WriteFile(filepath.Join(p.place.Temp, other), data, 0o600); err != nil {
+	for name, data := range files {
+		at := filepath.Join(p.Place.SeenDir, name)
+		if replace[at] = ""; data == nil {
+			continue
+		}
+		replace[at] = filepath.Join(p.Place.SeenTemp, prefix+name)
+		if err := os.WriteFile(filepath.Join(p.Place.Temp, prefix+name), data, 0o600); err != nil {
 			return nil, false, fmt.Errorf("write mutants: %w", err)
 		}
-		replace[filepath.Join(p.place.SeenDir, name)] = filepath.Join(p.place.SeenTemp, other)
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return nil, false, err
 	}
-	if err := os.WriteFile(filepath.Join(p.place.Temp, "overlay.json"), data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.Place.Temp, "overlay.json"), data, 0o600); err != nil {
 		return nil, false, fmt.Errorf("write mutants: %w", err)
 	}
-	return p.run(ctx, nil, []string{
-		"go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(p.place.SeenTemp, "overlay.json"),
-		"-o", p.program(), ".",
-	}, firstLimit)
+	return p.Run(ctx, nil, slices.Concat([]string{
+		"go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(p.Place.SeenTemp, "overlay.json"),
+		"-o", filepath.Join(p.Place.SeenTemp, program),
+	}, p.Flags, []string{"."}), firstLimit)
 }
 
-// program is the test program as commands see it.
-func (p *GoPackage) program() string { return filepath.Join(p.place.SeenTemp, "tests") }
+// newTests and oldTests are the test programs with the patch and before it.
+const newTests, oldTests = "new", "old"
 
 // prefix begins the name of a file with mutants.
 const prefix = "mutated-"
@@ -149,49 +200,69 @@ func blamed(mutants []Mutant, said []byte) (list []Mutant) {
 	return list
 }
 
-// reached are the numbers of the mutants that tests reach, which pass without one.
-func (p *GoPackage) reached(ctx context.Context, tests []string) (numbers []int, err error) {
-	seen := "seen"
-	if err := os.RemoveAll(filepath.Join(p.place.Temp, seen)); err != nil {
-		return nil, fmt.Errorf("remove which mutants were reached: %w", err)
+// control runs tests without a mutant, in all else as with one, and returns the numbers of the mutants that they reach. ok
+// reports whether they pass.
+func (p *GoPackage) control(ctx context.Context, program string, flags []string, limit time.Duration) (
+	reached []int, out []byte, ok bool, err error,
+) {
+	seen := filepath.Join(p.Place.Temp, seenFile)
+	if err := os.RemoveAll(seen); err != nil {
+		return nil, nil, false, fmt.Errorf("remove which mutants were reached: %w", err)
 	}
-	out, ok, err := p.test(ctx, SeenVar+"="+filepath.Join(p.place.SeenTemp, seen), tests, firstLimit)
+	out, ok, err = p.test(ctx, program, p.none(), flags, limit)
 	if err != nil {
-		return nil, err
+		return nil, nil, false, err
 	}
-	if !ok {
-		return nil, fmt.Errorf("run %s without a mutant: %w: %s", text.Some(tests, maxNamed), ErrRefused, lastLine(out))
-	}
-	dir, err := os.OpenRoot(p.place.Temp)
+	dir, err := os.OpenRoot(p.Place.Temp)
 	if err != nil {
-		return nil, fmt.Errorf("read which mutants are reached: %w", err)
+		return nil, nil, false, fmt.Errorf("read which mutants are reached: %w", err)
 	}
 	defer dir.Close() // it is read only
-	data, err := dir.ReadFile(seen)
+	data, err := dir.ReadFile(seenFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("read which mutants are reached: %w", err)
+		return nil, nil, false, fmt.Errorf("read which mutants are reached: %w", err)
 	}
 	for _, f := range strings.Fields(string(data)) {
-		if n, err := strconv.Atoi(f); err == nil && n > 0 && n <= len(p.Mutants) {
-			numbers = append(numbers, n)
+		if n, err := strconv.Atoi(f); err == nil && p.mutant(n) != nil {
+			reached = append(reached, n)
 		}
 	}
-	slices.Sort(numbers)
-	return slices.Compact(numbers), nil
+	slices.Sort(reached)
+	return slices.Compact(reached), out, ok, nil
+}
+
+// mutant is the one of a number; nil for none.
+func (p *GoPackage) mutant(number int) *Mutant {
+	if len(p.Mutants) == 0 || number < p.Mutants[0].Number || number > p.Mutants[len(p.Mutants)-1].Number {
+		return nil
+	}
+	return &p.Mutants[number-p.Mutants[0].Number]
+}
+
+// none is a number of no mutant.
+func (p *GoPackage) none() int {
+	for {
+		if n := p.Number(); p.mutant(n) == nil {
+			return n
+		}
+	}
 }
 
 // kills reports whether tests fail, hang or do not end well with a mutant.
-func (p *GoPackage) kills(ctx context.Context, number int, tests []string, limit time.Duration) (bool, error) {
-	_, ok, err := p.test(ctx, fmt.Sprintf("%s=%d", Var, number), tests, limit)
+func (p *GoPackage) kills(ctx context.Context, program string, number int, flags []string, limit time.Duration) (bool, error) {
+	_, ok, err := p.test(ctx, program, number, flags, limit)
 	return !ok, err
 }
 
-// test runs tests of the package with a variable.
-func (p *GoPackage) test(ctx context.Context, variable string, tests []string, limit time.Duration) ([]byte, bool, error) {
-	return p.run(ctx, []string{variable}, []string{
-		p.program(), "-test.run=^(" + strings.Join(tests, "|") + ")$", "-test.failfast", "-test.count=1",
-	}, limit)
+func (p *GoPackage) test(ctx context.Context, program string, number int, flags []string, limit time.Duration) (
+	out []byte, ok bool, err error,
+) {
+	return p.Run(ctx, []string{fmt.Sprintf("%s=%d", Var, number), SeenVar + "=" + filepath.Join(p.Place.SeenTemp, seenFile)},
+		append([]string{filepath.Join(p.Place.SeenTemp, program), "-test.count=1"}, flags...), limit)
 }
+
+// seenFile is where a program tells the mutants that it reaches.
+const seenFile = "seen"
 
 // maxNamed is how many tests a message names.
 const maxNamed = 3

@@ -55,29 +55,44 @@ func runner(dir string) Runner {
 	}
 }
 
-func compile(t *testing.T, dir string, wanted func(Mutant) bool) *GoPackage {
+// sandboxed is an experiment with the package in a directory.
+func sandboxed(t *testing.T, dir string) Experiment {
 	t.Helper()
-	temp := t.TempDir()
-	p, err := Compile(t.Context(), Place{Dir: dir, Temp: temp, SeenDir: dir, SeenTemp: temp}, runner(dir), wanted)
-	require.NoError(t, err)
-	return p
+	temp, n := t.TempDir(), 1000
+	return Experiment{
+		Place: Place{Dir: dir, Temp: temp, SeenDir: dir, SeenTemp: temp}, Run: runner(dir), Wanted: all,
+		Number: func() int { n += 500; return n },
+	}
 }
 
-// proofOf is what tests of a file prove beside others of their package.
-func proofOf(t *testing.T, tests string) (Proof, error) {
+// module writes the files of a module.
+func module(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	text := "package m\n\nimport \"testing\"\n\n" + tests
-	for name, data := range map[string]string{
-		"go.mod": "module example.org/m\n\ngo 1.24\n", "m.go": product, "known_test.go": known, "new_test.go": text,
-	} {
+	for name, data := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
 	}
-	p := compile(t, dir, all)
-	require.NotEmpty(t, p.Mutants)
-	names, err := GoTests("new_test.go", []byte(text), nil)
+	return dir
+}
+
+const mod = "module example.org/m\n\ngo 1.24\n"
+
+// proofOf is what tests of a file prove beside others of their package; before is the file before, "" for none.
+func proofOf(t *testing.T, tests, before string) (Proof, error) {
+	t.Helper()
+	const head = "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Getenv\n\n"
+	dir := module(t, map[string]string{"go.mod": mod, "m.go": product, "known_test.go": known, "new_test.go": head + tests})
+	e := sandboxed(t, dir)
+	e.Before = map[string][]byte{"new_test.go": nil}
+	if before != "" {
+		e.Before["new_test.go"] = []byte(head + before)
+	}
+	p, err := Compile(t.Context(), e)
 	require.NoError(t, err)
-	return p.Prove(t.Context(), names)
+	require.NotEmpty(t, p.Mutants)
+	names, err := GoTests("new_test.go", []byte(head+tests), e.Before["new_test.go"])
+	require.NoError(t, err)
+	return p.Prove(t.Context(), names, time.Minute)
 }
 
 func TestWhatTestsProve(t *testing.T) {
@@ -88,30 +103,31 @@ func TestWhatTestsProve(t *testing.T) {
 	for name, c := range map[string]struct {
 		tests, refusal string
 		kills          int
+		before         string
 	}{
-		"both sides": {"func TestFee(t *testing.T) {\n\tif Fee(10) != 0 || Fee(11) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 5},
-		"one side":   {"func TestFee(t *testing.T) {\n\tif Fee(99) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 2},
+		"both sides": {"func TestFee(t *testing.T) {\n\tif Fee(10) != 0 || Fee(11) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 5, ""},
+		"one side":   {"func TestFee(t *testing.T) {\n\tif Fee(99) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 2, ""},
 		"one of two": {
 			"func TestFee(t *testing.T) {\n\tif Fee(99) != 3 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestTrue(t *testing.T) {\n\tFee(1)\n}\n",
-			"TestTrue: no change of the code makes it fail", 2,
+			"TestTrue: no change of the code makes it fail", 2, "",
 		},
-		"empty": {"func TestFee(t *testing.T) {}\n", "the tests reach no statement of the package that they are in", 0},
+		"empty": {"func TestFee(t *testing.T) {}\n", "the tests reach no statement of the package that they are in", 0, ""},
 		"no assertion": {
 			"func TestFee(t *testing.T) {\n\tFee(10)\n}\n",
-			"the tests pass with each of 3 changes of code that they reach and that no other test finds", 0,
+			"the tests pass with each of 3 changes of code that they reach and that no other test finds", 0, "",
 		},
 		"skipped": {
 			"func TestFee(t *testing.T) {\n\tt.Skip()\n\tif Fee(10) != 0 {\n\t\tt.Fatal()\n\t}\n}\n",
-			"the tests reach no statement of the package that they are in", 0,
+			"the tests reach no statement of the package that they are in", 0, "",
 		},
 		"tested before": {
 			"func TestNames(t *testing.T) {\n\tif Name(\"\") != \"none\" || Name(\"a\") != \"a\" {\n\t\tt.Fatal()\n\t}\n}\n",
-			"the other tests of the package find each of the 4 changes that the tests find", 0,
+			"the tests before find each of the 4 changes that the tests reach", 0, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			proof, err := proofOf(t, c.tests)
+			proof, err := proofOf(t, c.tests, c.before)
 			require.NoError(t, err)
 			require.Equal(t, c.refusal, proof.Refusal(), "%+v", proof)
 			require.Len(t, proof.Kills, c.kills, "%+v", proof)
@@ -119,35 +135,94 @@ func TestWhatTestsProve(t *testing.T) {
 	}
 }
 
-// Tests that fail by themselves prove nothing, and are an error.
-func TestRedTestsAreAnError(t *testing.T) {
+// Tests that prove nothing on their own account are an error, and not of the machine.
+func TestRefusedTests(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compiles Go")
 	}
-	t.Parallel()
-	_, err := proofOf(t, "func TestFee(t *testing.T) {\n\tt.Fatal(\"no\")\n}\n")
-	require.ErrorContains(t, err, "run TestFee without a mutant")
+	for name, tests := range map[string]string{
+		"red":                             "t.Fatal(\"no\")",
+		"they see that a mutant is tried": "Fee(10)\n\tif os.Getenv(\"DIVISI_MUTANT\") != \"\" {\n\t\tt.Fatal()\n\t}",
+		"they see where it is told":       "Fee(10)\n\tif os.Getenv(\"DIVISI_MUTANTS_SEEN\") != \"\" {\n\t\tt.Fatal()\n\t}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := proofOf(t, "func TestFee(t *testing.T) {\n\t"+tests+"\n}\n", "")
+			require.ErrorIs(t, err, ErrRefused)
+			require.ErrorContains(t, err, "the tests fail without a change of the code")
+		})
+	}
 }
 
-// A mutant with which a loop does not end is ended, and counts as killed.
-func TestAMutantThatHangsIsKilled(t *testing.T) {
+// A test that fails now and then has no mutant to thank for it.
+func TestAFlakyTestProvesNothing(t *testing.T) {
+	t.Parallel()
+	n := 0
+	p := &GoPackage{Mutants: []Mutant{{Number: 1001}, {Number: 1002}}, Experiment: sandboxed(t, t.TempDir())}
+	p.Run = func(_ context.Context, env, _ []string, _ time.Duration) ([]byte, bool, error) {
+		if n++; n == 1 {
+			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, seenFile), []byte("1001\n1002\n7\nx\n"), 0o600))
+		}
+		require.Len(t, env, 2, "with a mutant and without, a test sees the same")
+		return nil, n != 2, nil
+	}
+	proof, err := p.Prove(t.Context(), []string{"TestA"}, time.Minute)
+	require.NoError(t, err)
+	require.Empty(t, proof.Kills, "it failed once, and not again")
+	require.Len(t, proof.Lives, 2)
+
+	n = 0
+	p.Run = func(context.Context, []string, []string, time.Duration) ([]byte, bool, error) {
+		if n++; n == 1 {
+			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, seenFile), []byte("1001\n"), 0o600))
+		}
+		return nil, n == 1, nil
+	}
+	_, err = p.Prove(t.Context(), []string{"TestA"}, time.Minute)
+	require.ErrorIs(t, err, ErrRefused, "it fails without a mutant too")
+}
+
+// What a changed test found before is no proof of it, and a test that was red before is no fault of the new ones.
+func TestTestsBefore(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it compiles Go")
 	}
+	const old = "func TestFee(t *testing.T) {\n\tif Fee(10) != 0 || Fee(11) != 3 {\n\t\tt.Fatal()\n\t}\n}\n"
+	proof, err := proofOf(t, old[:len(old)-2]+"\t// x\n}\n", old)
+	require.NoError(t, err)
+	require.Equal(t, "the tests before find each of the 5 changes that the tests reach", proof.Refusal())
+
+	const red = "\nfunc TestRed(t *testing.T) { t.Fatal(1) }\n"
+	proof, err = proofOf(t, old+red, red)
+	require.NoError(t, err)
+	require.Empty(t, proof.Refusal())
+}
+
+// A mutant with which a loop does not end is ended, and counts as killed; names of the package do not matter.
+func TestAMutantThatHangsIsKilled(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for name, data := range map[string]string{
-		"go.mod":    "module example.org/m\n\ngo 1.24\n",
-		"m.go":      "package m\n\nfunc Count(n int) (c int) {\n\tfor n > 0 {\n\t\tn -= 1\n\t\tc++\n\t}\n\treturn\n}\n",
-		"m_test.go": "package m\n\nimport \"testing\"\n\nfunc TestCount(t *testing.T) { Count(3) }\n",
-	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+	if testing.Short() {
+		t.Skip("it compiles Go")
 	}
-	p := compile(t, dir, func(m Mutant) bool { return m.Old == "n -= 1" })
+	dir := module(t, map[string]string{
+		"go.mod":    mod,
+		"m.go":      "package m\n\nvar os, sync = 1, 2\n\nfunc Count(n int) (c int) {\n\tfor n > 0 {\n\t\tn -= 1\n\t\tc++\n\t}\n\treturn\n}\n",
+		"m_test.go": "//go:build tagged\n\npackage m\n\nimport \"testing\"\n\nfunc TestCount(t *testing.T) { Count(3) }\n",
+	})
+	e := sandboxed(t, dir)
+	e.Wanted, e.Flags = func(m Mutant) bool { return m.Old == "n -= 1" }, []string{"-tags", "tagged"}
+	e.Before = map[string][]byte{"m_test.go": nil}
+	p, err := Compile(t.Context(), e)
+	require.NoError(t, err)
 	require.Len(t, p.Mutants, 1)
-	killed, err := p.kills(t.Context(), 1, []string{"TestCount"}, time.Second)
+	killed, err := p.kills(t.Context(), newTests, p.Mutants[0].Number, only([]string{"TestCount"}), time.Second)
 	require.NoError(t, err)
 	require.True(t, killed)
+	files, err := filepath.Glob(filepath.Join(e.Place.Temp, prefix+"*"))
+	require.NoError(t, err)
+	require.Empty(t, files, "no test can look the number up")
 }
 
 func TestChangedTests(t *testing.T) {

@@ -1,10 +1,10 @@
 // Package mutant changes programs in small ways, one at a time, to see which tests notice: mutation testing with a schema
-// (Untch, Offutt, Harrold 1993), where one program holds all mutants and a variable chooses one. Its input is source files, its
-// output the same files with their mutants. It runs nothing.
+// (Untch, Offutt, Harrold 1993), where one program holds all mutants and a variable chooses one. Its input is a package of Go
+// with new tests and a function that runs commands; its output what these tests find.
 package mutant
 
-// Var is the variable that chooses a mutant by its number; without it the program does as its source says. SeenVar names a file
-// to which the program appends the numbers of mutants that it reaches, a line each.
+// Var is the variable that chooses a mutant by its number; with a number of none the program does as its source says. SeenVar
+// names a file to which the program appends the numbers of mutants that it reaches, a line each.
 const (
 	Var     = "DIVISI_MUTANT"
 	SeenVar = "DIVISI_MUTANTS_SEEN"
@@ -26,7 +26,7 @@ const (
 
 // Mutant is one small change of a program.
 type Mutant struct {
-	// Number is that in Var; the first is 1.
+	// Number is that in Var.
 	Number int
 	Kind   Kind
 	// File and Line are the place in the source; Func is the function around it, with its receiver.

@@ -4,63 +4,65 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"slices"
+	"strings"
 	"time"
 
 	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
-// Proof is what tests tell of the code that they reach. Kills are mutants that live where the other tests of the package run
-// alone: what the tests prove. Known are those that the others kill too, Lives those that all tests let live.
+// Proof is what new tests of a package tell of the code that they reach. Kills are mutants that live with the tests before: what
+// the new tests prove. Known are those that the tests before kill too, Lives those that all let live.
 type Proof struct {
 	Kills, Known, Lives []Mutant
-	// Idle are those of several tests that find none of them: empty, always skipped, or true whatever the code does.
+	// Idle are those of several new tests that find none of them: empty, always skipped, or true whatever the code does.
 	Idle []string
-	// Reached is how many mutants the tests reach.
+	// Reached is how many mutants the new tests reach.
 	Reached int
 }
 
 const (
-	// maxTried bounds how many mutants are tried.
-	maxTried = 40
+	// maxTried bounds how many mutants are tried, maxKills after how many that only the new tests kill no more are.
+	maxTried, maxKills = 40, 10
 	// firstLimit bounds a run of the tests without a mutant; with one they have patience times as long, and slack.
 	firstLimit = 5 * time.Minute
 	patience   = 10
 	slack      = 5 * time.Second
 )
 
-// Prove runs tests of the package with mutants that they reach, and those that they kill with the others.
-func (p *GoPackage) Prove(ctx context.Context, tests []string) (proof Proof, err error) {
-	others, err := p.others(ctx, tests)
-	if err != nil {
-		return proof, err
-	}
+// suite are tests of one of the programs.
+type suite struct {
+	program string
+	flags   []string
+	limit   time.Duration
+}
+
+// Prove runs new tests of the package with mutants that they reach, and those before too. It begins with no mutant after budget.
+func (p *GoPackage) Prove(ctx context.Context, tests []string, budget time.Duration) (proof Proof, err error) {
 	begin := time.Now()
-	reached, err := p.reached(ctx, tests)
+	own := suite{program: newTests, flags: only(tests)}
+	reached, err := p.measure(ctx, &own)
 	if err != nil {
 		return proof, err
 	}
-	limit := patience*time.Since(begin) + slack
-	otherLimit := slack
-	if len(others) > 0 {
-		begin = time.Now()
-		if _, err := p.reached(ctx, others); err != nil {
-			return proof, err
-		}
-		otherLimit += patience * time.Since(begin)
+	before, err := p.before(ctx)
+	if err != nil {
+		return proof, err
 	}
 	proof.Reached = len(reached)
+	var found []int
 	for _, number := range spread(reached, maxTried) {
-		m := p.Mutants[number-1]
-		killed, err := p.kills(ctx, number, tests, limit)
-		known := false
-		if err == nil && len(others) > 0 {
-			known, err = p.kills(ctx, number, others, otherLimit)
+		if len(proof.Kills) == maxKills || time.Since(begin) > budget {
+			break
 		}
-		switch {
-		case err != nil:
+		killed, known, err := p.try(ctx, number, own, before)
+		if err != nil {
 			return proof, err
+		}
+		if killed {
+			found = append(found, number)
+		}
+		switch m := *p.mutant(number); {
 		case known:
 			proof.Known = append(proof.Known, m)
 		case killed:
@@ -70,17 +72,83 @@ func (p *GoPackage) Prove(ctx context.Context, tests []string) (proof Proof, err
 		}
 	}
 	if len(tests) > 1 {
-		proof.Idle, err = p.idle(ctx, tests, slices.Concat(proof.Kills, proof.Known), limit)
+		proof.Idle, err = p.idle(ctx, tests, found, own.limit, begin.Add(budget))
 	}
 	return proof, err
 }
 
-// idle are the tests that kill none of some mutants.
-func (p *GoPackage) idle(ctx context.Context, tests []string, mutants []Mutant, limit time.Duration) (names []string, err error) {
+// try reports whether new tests kill a mutant, and whether those before do. What only the new tests kill they kill twice, and
+// pass without a mutant between: a test that fails now and then proves nothing.
+func (p *GoPackage) try(ctx context.Context, number int, own suite, before *suite) (killed, known bool, err error) {
+	if before != nil {
+		if known, err = p.kills(ctx, before.program, number, before.flags, before.limit); err != nil {
+			return false, false, err
+		}
+	}
+	killed, err = p.kills(ctx, own.program, number, own.flags, own.limit)
+	if err != nil || !killed || known {
+		return killed, known, err
+	}
+	if _, err = p.measure(ctx, &own); err != nil {
+		return false, false, err
+	}
+	killed, err = p.kills(ctx, own.program, number, own.flags, own.limit)
+	return killed, false, err
+}
+
+// measure runs tests without a mutant, which they must pass, and bounds how long they may take with one.
+func (p *GoPackage) measure(ctx context.Context, s *suite) ([]int, error) {
+	begin := time.Now()
+	reached, out, ok, err := p.control(ctx, s.program, s.flags, firstLimit)
+	if err == nil && !ok {
+		err = fmt.Errorf("the tests fail without a change of the code: %w: %s", ErrRefused, lastLine(out))
+	}
+	s.limit = max(s.limit, patience*time.Since(begin)+slack)
+	return reached, err
+}
+
+var (
+	testName = lazyregexp.New(`(?m)^(?:Test|Example|Fuzz)\S*$`)
+	failed   = lazyregexp.New(`(?m)^--- FAIL: (\S+)`)
+)
+
+// before are the tests before the patch, without those that fail without a mutant; nil for none.
+func (p *GoPackage) before(ctx context.Context) (*suite, error) {
+	if !p.had {
+		return nil, nil
+	}
+	s := &suite{program: oldTests}
+	_, out, ok, err := p.control(ctx, s.program, nil, firstLimit)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		var red []string
+		for _, name := range failed.FindAllStringSubmatch(string(out), -1) {
+			red = append(red, name[1])
+		}
+		s.flags = []string{"-test.skip=^(" + strings.Join(red, "|") + ")$"}
+	}
+	_, err = p.measure(ctx, s)
+	s.flags = append(s.flags, "-test.failfast")
+	return s, err
+}
+
+func only(tests []string) []string {
+	return []string{"-test.run=^(" + strings.Join(tests, "|") + ")$", "-test.failfast"}
+}
+
+// idle are the tests that kill none of some mutants, as far as there is time to try.
+func (p *GoPackage) idle(ctx context.Context, tests []string, numbers []int, limit time.Duration, until time.Time) (
+	names []string, err error,
+) {
 	for _, test := range tests {
 		killed := false
-		for i := 0; i < len(mutants) && !killed; i++ {
-			if killed, err = p.kills(ctx, mutants[i].Number, []string{test}, limit); err != nil {
+		for i := 0; i < len(numbers) && !killed; i++ {
+			if time.Now().After(until) {
+				return names, nil
+			}
+			if killed, err = p.kills(ctx, newTests, numbers[i], only([]string{test}), limit); err != nil {
 				return nil, err
 			}
 		}
@@ -89,22 +157,6 @@ func (p *GoPackage) idle(ctx context.Context, tests []string, mutants []Mutant, 
 		}
 	}
 	return names, nil
-}
-
-var testName = lazyregexp.New(`(?m)^(?:Test|Example|Fuzz)\S*$`)
-
-// others are the tests of the package but for the given.
-func (p *GoPackage) others(ctx context.Context, tests []string) (names []string, err error) {
-	out, ok, err := p.run(ctx, nil, []string{p.program(), "-test.list=."}, firstLimit)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, fmt.Errorf("list the tests of the package: %w: %s", ErrRefused, lastLine(out))
-	}
-	return slices.DeleteFunc(testName.FindAllString(string(out), -1), func(name string) bool {
-		return slices.Contains(tests, name)
-	}), nil
 }
 
 // spread takes some of a list, at even distances.
@@ -125,7 +177,7 @@ func (p Proof) Refusal() string {
 	case p.Reached == 0:
 		return "the tests reach no statement of the package that they are in"
 	case len(p.Lives) == 0:
-		return fmt.Sprintf("the other tests of the package find each of the %d changes that the tests find", len(p.Known))
+		return fmt.Sprintf("the tests before find each of the %d changes that the tests reach", len(p.Known))
 	default:
 		return fmt.Sprintf("the tests pass with each of %d changes of code that they reach and that no other test finds",
 			len(p.Lives))

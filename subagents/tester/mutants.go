@@ -1,10 +1,13 @@
 package tester
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +17,7 @@ import (
 
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/gate"
 	"divisi/subagents/mutant"
 )
 
@@ -31,16 +35,15 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 		Version: spec.ReceiptVersion, Gate: g.Name, Command: g.Command, Tree: t.Tree, Since: t.Assignment.Since,
 		Environment: t.environment, Kind: spec.KindTests, Verdict: spec.VerdictPass,
 	}
-	tests, broken, err := t.newTests(ctx)
+	packages, broken, err := t.newTests(ctx)
 	if err != nil {
 		return r, fmt.Errorf("find the tests that are new since %s: %w", t.Assignment.Since, err)
 	}
-	if r.Signatures = broken; len(tests)+len(broken) == 0 {
+	if r.Signatures = broken; len(packages)+len(broken) == 0 {
 		r.Signatures = []string{"the patch has no new test in a _test.go file"}
 	}
-	for _, dir := range slices.Sorted(maps.Keys(tests)) {
-		r.Tests += len(tests[dir])
-		proof, err := t.kills(ctx, dir, tests[dir])
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		proof, err := t.kills(ctx, dir, packages[dir], gate.DefaultTimeout/time.Duration(len(packages)))
 		why := proof.Refusal()
 		switch {
 		case errors.Is(err, mutant.ErrRefused):
@@ -51,6 +54,7 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 		if why != "" {
 			r.Signatures = append(r.Signatures, fmt.Sprintf("%s: %s", of(dir), why))
 		}
+		r.Tests += len(packages[dir].tests)
 		for _, m := range proof.Kills {
 			r.Kills = append(r.Kills, m.In(dir))
 		}
@@ -75,58 +79,77 @@ func of(dir string) string {
 	return "the package in " + dir
 }
 
-// newTests are the tests that the patch adds or changes, by the directories of their packages, and why files of it are no Go.
-func (t *Executor) newTests(ctx context.Context) (tests map[string][]string, broken []string, err error) {
+// newPackage is a package with new tests: their names, its test files that the patch changes as they were before, and its other
+// files that it changes.
+type newPackage struct {
+	tests   []string
+	before  map[string][]byte
+	changed map[string]bool
+}
+
+// newTests are the packages with tests that the patch adds or changes, by their directories, and why some prove nothing.
+func (t *Executor) newTests(ctx context.Context) (packages map[string]*newPackage, broken []string, err error) {
 	changed, err := t.Changed(ctx, t.Assignment.Since)
 	if err != nil {
 		return nil, nil, err
 	}
-	tests = map[string][]string{}
+	packages = map[string]*newPackage{}
 	for _, file := range changed {
-		if !strings.HasSuffix(file, "_test.go") {
+		dir, name := path.Dir(file), path.Base(file)
+		if packages[dir] == nil {
+			packages[dir] = &newPackage{before: map[string][]byte{}, changed: map[string]bool{}}
+		}
+		p := packages[dir]
+		if p.changed[name] = true; !strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		now, err := t.ReadAt(ctx, t.Assignment.Head, file)
 		if err != nil {
 			return nil, nil, err
 		}
-		before, err := t.ReadAt(ctx, t.Assignment.Since, file)
-		if err != nil {
+		if p.before[name], err = t.ReadAt(ctx, t.Assignment.Since, file); err != nil {
 			return nil, nil, err
 		}
 		if now == nil {
 			continue // it is removed
 		}
-		names, err := mutant.GoTests(file, now, before)
+		names, err := mutant.GoTests(file, now, p.before[name])
+		if err == nil && bytes.Contains(now, []byte("DIVISI_")) {
+			err = fmt.Errorf("%s names a variable of the program that tries the tests", file)
+		}
 		if err != nil {
 			broken = append(broken, err.Error())
 		}
-		if dir := path.Dir(file); len(names) > 0 {
-			tests[dir] = append(tests[dir], names...)
-		}
+		p.tests = append(p.tests, names...)
 	}
-	return tests, broken, nil
+	maps.DeleteFunc(packages, func(_ string, p *newPackage) bool { return len(p.tests) == 0 })
+	return packages, broken, nil
 }
 
-// kills tries mutants of the package in a directory of the tree with its new tests.
-func (t *Executor) kills(ctx context.Context, dir string, tests []string) (proof mutant.Proof, err error) {
+// kills tries mutants of the package in a directory of the tree with its new tests, in files that the patch does not change.
+func (t *Executor) kills(ctx context.Context, dir string, of *newPackage, budget time.Duration) (proof mutant.Proof, err error) {
 	ground, err := t.beside(sandbox.Gates)
 	if err != nil {
 		return proof, err
 	}
 	seen := ground.Place.Seen()
-	place := mutant.Place{
-		Dir: filepath.Join(t.Dir, dir), SeenDir: filepath.Join(seen.Tree, dir),
-		Temp: filepath.Join(ground.Place.Temp, "mutants"), SeenTemp: filepath.Join(seen.Temp, "mutants"),
+	e := mutant.Experiment{
+		Place: mutant.Place{
+			Dir: filepath.Join(t.Dir, dir), SeenDir: filepath.Join(seen.Tree, dir),
+			Temp: filepath.Join(ground.Place.Temp, "mutants"), SeenTemp: filepath.Join(seen.Temp, "mutants"),
+		},
+		Flags: goFlags(t.Assignment.Project.Gates), Before: of.before,
+		Wanted: func(m mutant.Mutant) bool { return !of.changed[m.File] },
+		Number: func() int { return 1 + rand.IntN(math.MaxInt32) }, //nolint:gosec // it is no secret
 	}
-	if err := os.MkdirAll(place.Temp, 0o700); err != nil {
+	if err := os.MkdirAll(e.Place.Temp, 0o700); err != nil {
 		return proof, fmt.Errorf("make a directory for mutants: %w", err)
 	}
 	heard, stop := t.listen("mutants of " + dir)
 	defer stop()
-	run := func(ctx context.Context, env, args []string, limit time.Duration) ([]byte, bool, error) {
+	e.Run = func(ctx context.Context, env, args []string, limit time.Duration) ([]byte, bool, error) {
 		out, err := sandbox.Run(ctx, sandbox.Command{
-			Args: args, Dir: place.Dir, Env: slices.Concat(ground.Env, env), Place: ground.Place, Writable: ground.Writable,
+			Args: args, Dir: e.Place.Dir, Env: slices.Concat(ground.Env, env), Place: ground.Place, Writable: ground.Writable,
 			Readable: ground.Readable, Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, More: true,
 			Timeout: limit, MaxOutput: maxOutput, OnOutput: heard,
 		})
@@ -138,9 +161,33 @@ func (t *Executor) kills(ctx context.Context, dir string, tests []string) (proof
 		}
 		return []byte(out.Text()), out.Success(), nil
 	}
-	p, err := mutant.Compile(ctx, place, run, func(mutant.Mutant) bool { return true })
+	p, err := mutant.Compile(ctx, e)
 	if err != nil {
 		return proof, err
 	}
-	return p.Prove(ctx, tests)
+	return p.Prove(ctx, of.tests, budget)
+}
+
+// decides are flags of go that decide what a package is compiled of.
+var decides = []string{"tags", "race", "mod", "modfile"}
+
+// goFlags are those with which the first gate that calls "go test" compiles.
+func goFlags(gates []spec.Gate) (flags []string) {
+	for _, g := range gates {
+		i := slices.Index(g.Command, "test")
+		if i < 1 || path.Base(g.Command[i-1]) != "go" {
+			continue
+		}
+		for rest := g.Command[i+1:]; len(rest) > 0; rest = rest[1:] {
+			name, _, whole := strings.Cut(strings.TrimLeft(rest[0], "-"), "=")
+			if !strings.HasPrefix(rest[0], "-") || !slices.Contains(decides, name) {
+				continue
+			}
+			if flags = append(flags, rest[0]); !whole && name != "race" && len(rest) > 1 {
+				flags, rest = append(flags, rest[1]), rest[1:]
+			}
+		}
+		return flags
+	}
+	return nil
 }

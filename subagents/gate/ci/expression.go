@@ -77,7 +77,8 @@ func (e *formula) compared() result {
 	}
 	second := append(e.words, "")[0]
 	b := e.one()
-	if first == event && b.known && slices.Contains(never, b.text) || second == event && a.known && slices.Contains(never, a.text) {
+	other := func(name string, r result) bool { return name == event && r.known && slices.Contains(never, r.text) }
+	if other(first, b) || other(second, a) {
 		return truth(sign == "!=", true)
 	}
 	return truth(strings.EqualFold(a.text, b.text) == (sign == "=="), a.known && b.known)
