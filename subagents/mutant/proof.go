@@ -138,7 +138,7 @@ func only(tests []string) []string {
 	return []string{"-test.run=^(" + strings.Join(tests, "|") + ")$", "-test.failfast"}
 }
 
-// idle are the tests that kill none of some mutants, as far as there is time to try.
+// idle are the tests that kill none of some mutants, while there is time to try.
 func (p *GoPackage) idle(ctx context.Context, tests []string, numbers []int, limit time.Duration, until time.Time) (
 	names []string, err error,
 ) {
