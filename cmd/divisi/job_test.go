@@ -32,6 +32,8 @@ type job struct {
 	err  error
 	// hand writes on its terminal; nil where it has none.
 	hand io.Writer
+	// read is closed when all is read that it wrote on its terminal; nil where it has none.
+	read chan struct{}
 
 	mu      sync.Mutex
 	out     bytes.Buffer
@@ -82,7 +84,16 @@ func Begin(ts *testscript.TestScript, args []string, streams func(*job)) {
 	j.cmd.WaitDelay = time.Second // a child that outlives it must not hold the pipe
 	j.cmd.Env = environment(ts)
 	ts.Check(j.cmd.Start())
-	go func() { j.err = j.cmd.Wait(); close(j.done) }()
+	go func() {
+		defer close(j.done)
+		if j.err = j.cmd.Wait(); j.read == nil {
+			return
+		}
+		select {
+		case <-j.read:
+		case <-time.After(j.cmd.WaitDelay):
+		}
+	}()
 	ts.Value(jobsKey{}).(map[string]*job)[args[0]] = j
 	ts.Defer(func() {
 		_ = j.cmd.Process.Kill()

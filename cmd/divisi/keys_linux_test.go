@@ -31,6 +31,7 @@ func spawnTTY(ts *testscript.TestScript, _ bool, args []string) {
 	})
 	Begin(ts, args, func(j *job) {
 		j.cmd.Stdin, j.cmd.Stdout, j.cmd.Stderr = tty, tty, tty
+		j.read = read
 		j.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		go func() {
 			defer close(read)
