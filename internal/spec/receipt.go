@@ -21,6 +21,8 @@ type Receipt struct {
 	// what setup left, confinement.
 	Tree        string `json:"tree"`
 	Environment string `json:"environment,omitempty"`
+	// Programs are those that the command begins with, and that run what it starts, as it found them. Older workers name none.
+	Programs []Program `json:"programs,omitempty"`
 	// Since is the commit whose difference to the tree the gate was narrowed to; empty where it ran in full. Whole is why a gate
 	// that can be narrowed ran in full all the same.
 	Since string `json:"since,omitempty"`
@@ -90,6 +92,12 @@ type Receipt struct {
 	// did not read as their kind needs, by path. UnreadRest are so many more after them.
 	Unread     []Unread `json:"unread,omitempty"`
 	UnreadRest int      `json:"unread_rest,omitempty"`
+}
+
+// Program is a program by the path that commands find it at, with the version that it tells; "" for none.
+type Program struct {
+	Path    string `json:"path"`
+	Version string `json:"version,omitempty"`
 }
 
 // ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes. In version 2 failures count,

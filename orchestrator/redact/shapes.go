@@ -72,6 +72,7 @@ var (
 	receipts = object("gate command exit_code worker agent tree environment since duration_ns kind build tests passed verdict "+
 		"timed_out killed version unread_rest", fields{
 		"beyond":     hidden,
+		"programs":   each(object("path", nil)),
 		"unread":     each(object("path grade source", fields{"reason": hidden, "command": each(hidden)})),
 		"signatures": signatures, "counts": keyed(signature), "moved": signatures,
 		"appeared": signatures,

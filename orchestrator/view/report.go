@@ -142,6 +142,8 @@ type Gate struct {
 	Error   string  `json:"error,omitempty"`
 	Output  string  `json:"output,omitempty"`
 	Seconds float64 `json:"seconds"`
+	// Programs are those that ran it.
+	Programs []spec.Program `json:"programs,omitempty"`
 }
 
 // maxNow bounds the active agents that a report names.
@@ -271,7 +273,7 @@ func roleReports(s *run.State) []Role {
 }
 
 func compareGate(s *run.State, final spec.Receipt, base *spec.Receipt) Gate {
-	g := Gate{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds()}
+	g := Gate{Gate: final.Gate, Verdict: final.Verdict, Seconds: final.Duration.Seconds(), Programs: final.Programs}
 	if final.Verdict != spec.VerdictPass {
 		g.Error, g.Output = gate.Reason(final, base), recovery.OutputFile(&s.Spec, final.Output)
 	}

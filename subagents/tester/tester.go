@@ -248,6 +248,10 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if t.Assignment.Base {
 		audience = sandbox.Base
 	}
+	used, err := t.programsOf(ctx, audience, g.InFull().Command)
+	if err != nil {
+		return spec.Receipt{}, err
+	}
 	ground, err := t.beside(audience)
 	if err != nil {
 		return spec.Receipt{}, err
@@ -272,7 +276,7 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if err == nil && t.remade(&r, where.Baseline) {
 		r, err = t.evenly(ctx, g, where, whole, tests, reading)
 	}
-	r.Environment = t.environment
+	r.Environment, r.Programs = t.environment, used
 	if missing(err) || err == nil && r.Verdict != spec.VerdictPass { // a full disk is not what the patch has done
 		err = cmp.Or(t.Room.Lack(append([]string{ground.Place.Temp, t.Dir}, ground.Writable...)...), err)
 	}

@@ -62,8 +62,9 @@ func TestEnlistmentCheck(t *testing.T) {
 	before := good
 	before.Protocol--
 	conducts := NewConducting("r", "v1")
+	conducts.Oldest = Protocol
 	require.ErrorContains(t, before.Check(conducts), fmt.Sprintf("speaks version %d of the protocol", Protocol-1))
-	conducts.Oldest--
+	conducts.Oldest = Protocol - 1
 	require.NoError(t, before.Check(conducts), "one that the conductor understands")
 	for want, change := range map[string]func(*Enlistment){
 		"is no name": func(e *Enlistment) { e.Worker = "a.b" },

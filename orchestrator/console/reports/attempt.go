@@ -62,6 +62,9 @@ func writeGateRun(b *strings.Builder, r *attempt.Gate) {
 	}
 	fmt.Fprintf(b, ": %s, exit code %d, %.1f s\n$ %s\n", r.Verdict, r.ExitCode, r.Duration.Seconds(),
 		display.Sanitize(strings.Join(r.Command, " ")))
+	for _, p := range r.Programs {
+		fmt.Fprintf(b, "with %s\n", display.Sanitize(strings.TrimSpace(p.Path+" "+p.Version)))
+	}
 	for _, f := range r.Failures {
 		fmt.Fprintf(b, "new: %s\n", display.Sanitize(f))
 	}

@@ -1,0 +1,111 @@
+package tester
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"divisi/internal/lazyregexp"
+	"divisi/internal/sandbox"
+	"divisi/internal/shim"
+	"divisi/internal/spec"
+)
+
+// told are the programs that tell their version: go by "go version", all others by --version. No other program is asked, since
+// one can take that for anything.
+var told = strings.Fields(`bun bundle cargo cc cmake composer deno dotnet gcc go golangci-lint gradle java make meson mvn mypy
+	node npm php pnpm poetry python python3 ruby ruff rustc uv yarn`)
+
+// behind are the programs that run what another one starts.
+var behind = map[string]string{
+	"npm": "node", "npx": "node", "pnpm": "node", "yarn": "node", "cargo": "rustc", "mvn": "java", "mvnw": "java",
+	"gradle": "java", "gradlew": "java", "pytest": "python3", "bundle": "ruby", "composer": "php", "cmake": "cc",
+}
+
+// ask prints a line with the path of each program that it finds, and the first line of what that prints of its version. Its
+// arguments are names, each with the argument that asks for the version, empty for none.
+const ask = `while test $# -gt 1; do
+	if p=$(command -v "$1"); then echo "$p	$(test -z "$2" || "$1" "$2" 2>/dev/null </dev/null | head -n 1)"; fi
+	shift 2
+done`
+
+const (
+	askTime = 10 * time.Second
+	// maxAsked bounds the programs of a command.
+	maxAsked = 8
+)
+
+// programs are those that commands have found, by environment and names: they do not change while the environment is the same.
+var programs sync.Map
+
+var versionNumber = lazyregexp.New(`\d+(?:\.\d+)+`)
+
+// programsOf returns the programs that a gate begins with, and those that run what it starts, as its commands find them.
+func (t *Executor) programsOf(
+	ctx context.Context, audience sandbox.Audience, command []string,
+) (found []spec.Program, err error) {
+	names := namesOf(command)
+	key := t.environment + "\x00" + strings.Join(names, "\x00")
+	had, _ := programs.Load(key)
+	if found, ok := had.([]spec.Program); ok {
+		return found, nil
+	}
+	ground, err := t.beside(audience)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"sh", "-c", ask, "sh"}
+	for _, name := range names {
+		version := "--version"
+		if base := path.Base(name); base == "go" {
+			version = "version"
+		} else if !slices.Contains(told, base) {
+			version = ""
+		}
+		args = append(args, name, version)
+	}
+	out, err := sandbox.Run(ctx, sandbox.Command{
+		Args: args, Dir: t.Dir, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
+		Timeout: askTime, More: true,
+	})
+	if err != nil || out.Cancelled {
+		return nil, nil // what is wrong with the machine the gate itself tells
+	}
+	for line := range strings.Lines(out.Text()) {
+		if file, version, ok := strings.Cut(line, "\t"); ok && strings.Contains(file, "/") {
+			found = append(found, spec.Program{Path: file, Version: versionNumber.FindString(version)})
+		}
+	}
+	programs.Store(key, found)
+	return found, nil
+}
+
+// namesOf lists the programs of a command: the first word behind env, of a script for a shell the words that name a known
+// one, and those behind them.
+func namesOf(command []string) (names []string) {
+	add := func(name string) {
+		for ; name != "" && !slices.Contains(names, name) && len(names) < maxAsked; name = behind[path.Base(name)] {
+			names = append(names, name)
+		}
+	}
+	runs := func(word string) bool {
+		return path.Base(word) != "env" && !strings.HasPrefix(word, "-") && !strings.Contains(word, "=")
+	}
+	for len(command) > 1 && !runs(command[0]) {
+		command = command[1:]
+	}
+	if len(command) > 0 {
+		add(command[0])
+	}
+	if len(command) > 2 && strings.HasPrefix(command[1], "-") && strings.HasSuffix(path.Base(command[0]), "sh") {
+		for _, word := range shim.Words([][]string{command[2:3]}) {
+			if slices.Contains(told, word) || behind[word] != "" {
+				add(word)
+			}
+		}
+	}
+	return names
+}
