@@ -1,0 +1,58 @@
+package mutant
+
+import (
+	"context"
+	"time"
+)
+
+// Version tells which text the test files have that a patch changes.
+type Version string
+
+// The versions: with the patch, and before it.
+const (
+	New Version = newTests
+	Old Version = oldTests
+)
+
+// Test is a test by its file and its name in it, without parameters. A file alone means some test of it, and neither any test.
+type Test struct{ File, Name string }
+
+// String is the test for people.
+func (t Test) String() string {
+	if t.File == "" || t.Name == "" {
+		return t.File + t.Name
+	}
+	return t.Name + " in " + t.File
+}
+
+// Outcome is the end of a test in one run.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"
+	Skipped Outcome = "skipped"
+	// Broken is a test during which the run crashed or was ended.
+	Broken Outcome = "broken"
+)
+
+// Ran is what one run of tests tells.
+type Ran struct {
+	Outcomes map[Test]Outcome
+	// Reached has the numbers of the mutants that each test reaches.
+	Reached map[Test][]int
+	// Said is the output, for messages.
+	Said []byte
+}
+
+// Kills reports whether a test finds the mutant of a run. A run without outcomes finds none: the code could not be loaded.
+func (r Ran) Kills(t Test) bool { return r.Outcomes[t] == Failed || r.Outcomes[t] == Broken }
+
+// Suite is a program with mutants, and its tests in both versions.
+type Suite interface {
+	// All are the mutants in the order of their numbers.
+	All() []Mutant
+	// Try runs tests, or all that the gate runs for none, with a mutant; 0 chooses none. The error is none of the tests'.
+	Try(ctx context.Context, v Version, number int, tests []Test, limit time.Duration) (Ran, error)
+}
