@@ -34,6 +34,10 @@ type Proposal struct {
 	Setup  []string
 	Why    []string
 	Needed bool
+	// Bare is Setup without the scripts of the packages, for where one of these fails; nil where it has none.
+	Bare []string
+	// Instead are gates to try in place of those that prove nothing, by their names.
+	Instead map[string]spec.Gate
 	// Ignored are the paths that setup fills and git ignores.
 	Ignored []string
 	// Derived are ignored paths that are made from tracked sources, and Regenerate is the command that makes them again.
@@ -100,6 +104,12 @@ func Of(files []string, read func(string) ([]byte, error), o Options) Proposal {
 	})
 	d.note()
 	d.Setup = command(d.steps)
+	for i := range d.steps {
+		d.steps[i].line = cmp.Or(d.steps[i].bare, d.steps[i].line)
+	}
+	if bare := command(d.steps); !slices.Equal(bare, d.Setup) {
+		d.Bare = bare
+	}
 	if o.Servers != nil {
 		others := func(f string) bool { return foreign(f) && !strings.HasPrefix(f, ".github/") }
 		d.Beside = services.Of(slices.DeleteFunc(slices.Clone(d.files), others), read, o.Servers)
@@ -221,6 +231,7 @@ func (d *detector) name(tool, dir string) string {
 type step struct {
 	dir, line, why string
 	may            bool
+	bare           string // the line without the scripts of packages; "" for the same
 }
 
 // install adds a part of the setup, shown to be needed by a file.

@@ -274,6 +274,17 @@ func TestProposals(t *testing.T) {
 			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"},
 			[]string{".venv"},
 		},
+		"requirements with digests": {
+			map[string]string{
+				"setup.py": "", "tox.ini": "[testenv]\ndeps =\n    -r need/a.pip\n    -r need/b.pip\n", "test_a.py": "",
+				"need/a.pip": "x==1 \\\n    --hash=sha256:0\n", "need/b.pip": "y\n",
+			},
+			Options{Whole: true},
+			"sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r need/a.pip && " +
+				".venv/bin/pip install -r need/b.pip pytest -e .", false,
+			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"},
+			[]string{".venv"},
+		},
 		"cargo": {
 			map[string]string{"Cargo.toml": "", "Cargo.lock": "[[package]]\nsource = \"registry\"\n"},
 			Options{},
@@ -326,7 +337,7 @@ func TestReporters(t *testing.T) {
 		"mocha": "--reporter tap --exit", "NODE_ENV=test mocha -r x": "--reporter tap --exit", "npm run lint && nyc mocha": "--reporter tap --exit",
 		"cross-env A=1 vitest run": "--reporter=junit", "ava": "--tap", "jest --ci": "--json", "jest --watch": "", "mocha --parallel": "", "mocha | tee log": "",
 		"mocha; true": "", "mocha || true": "", "echo mocha": "", "node --test --test-reporter=spec": "", "vitest --watch": "",
-		"mocha -- a": "", "mocha &": "", "": "", "mocha $(x)": "", "mocha && npm run e2e": "",
+		"mocha -- a": "", "mocha &": "", "": "", "mocha $(x)": "", "mocha && npm run e2e": "", "vows test/*": "--xunit",
 	} {
 		_, flags, _ := reporter(script)
 		require.Equal(t, want, strings.Join(flags, " "), script)

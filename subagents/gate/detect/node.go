@@ -159,6 +159,10 @@ func (d *detector) npmProject(dir string, m *manifest, with manager) {
 		}
 	} else if g, ok := testGate(dir, m, with); ok {
 		d.add(with.name+"-test", dir, g)
+		if own, ok := m.last(with); ok && dir == "." {
+			own.Name = d.Gates[len(d.Gates)-1].Name
+			d.Instead = map[string]spec.Gate{own.Name: own}
+		}
 	} else if tool, words := d.orchestrator(dir); tool != "" {
 		d.add(tool+"-test", dir, spec.Gate{Command: slices.Concat(with.exec(dir), words)})
 	}
@@ -188,6 +192,11 @@ func (d *detector) npmProject(dir string, m *manifest, with manager) {
 		}
 	}
 	d.try(dir, line, why, dir != "." && with.lock == "")
+	without := with.install() + " --ignore-scripts"
+	if with.berry {
+		without = with.install() + " --mode=skip-build"
+	}
+	d.steps[len(d.steps)-1].bare = strings.Replace(line, with.install(), without, 1)
 }
 
 // zeroInstall reports whether the packages themselves are tracked, as yarn can do it.

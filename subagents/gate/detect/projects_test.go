@@ -268,6 +268,18 @@ func TestProjectsBelow(t *testing.T) {
 				"npm-test: npm exec -- sh -c A='b' ava --tap",
 			},
 		},
+		"scripts in a row": {
+			files: map[string]string{"package.json": `{"scripts":{"test":"run-s lint unit","lint":"eslint .","unit":"jest"}}`},
+			gates: []string{"npm-eslint: npm exec -- sh -c npm run lint", "npm-test: npm exec -- sh -c npm run unit -- --json"},
+		},
+		"scripts in a row, of no known runner": {
+			files: map[string]string{"package.json": `{"scripts":{"test":"run-s lint unit","lint":"eslint .","unit":"x"}}`},
+			gates: []string{"npm-test: npm test"},
+		},
+		"a check that writes": {
+			files: map[string]string{"package.json": `{"scripts":{"test":"xo --fix && ava"}}`},
+			gates: []string{"npm-test: npm test -- --tap"},
+		},
 		"a build before tests": {
 			files: map[string]string{"package.json": `{"scripts":{"test":"xo && npm run build && ava","build":"tsc"}}`},
 			gates: []string{"npm-test: npm test -- --tap"},

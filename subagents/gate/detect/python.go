@@ -275,7 +275,29 @@ func (d *detector) pip(p *pythonProject) (line, why string) {
 	} else if packaged {
 		args = append(args, "-e", ".")
 	}
-	return "python3 -m venv --system-site-packages .venv && .venv/bin/pip install " + strings.Join(args, " "), why
+	const install = " && .venv/bin/pip install "
+	pinned, args := p.hashed(args)
+	if line = "python3 -m venv --system-site-packages .venv"; len(pinned) > 0 {
+		line += install + strings.Join(pinned, " ")
+	}
+	return line + install + strings.Join(args, " "), why
+}
+
+// hashed are the files of requirements among pip's arguments that name the digests of all that they install: pip takes nothing
+// without one beside them.
+func (p *pythonProject) hashed(args []string) (pinned, others []string) {
+	for i := 0; i < len(args); i++ {
+		if args[i] != "-r" {
+			others = append(others, args[i])
+			continue
+		}
+		if i++; strings.Contains(p.content(strings.Trim(args[i], "'")), "--hash=") {
+			pinned = append(pinned, "-r", args[i])
+		} else {
+			others = append(others, "-r", args[i])
+		}
+	}
+	return pinned, others
 }
 
 // group are the packages of a dependency group, with those of the groups that it includes.

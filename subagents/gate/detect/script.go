@@ -39,6 +39,10 @@ var runners = []runner{
 	},
 	{words: []string{"ava"}, flags: []string{"--tap"}, format: gate.FormatTAP, not: []string{"--watch", "-w"}},
 	{words: []string{"tape"}, format: gate.FormatTAP},
+	{
+		words: []string{"vows"}, flags: []string{"--xunit"}, format: gate.FormatJUnit,
+		not: []string{"--watch", "-w", "--isolate", "-i"},
+	},
 }
 
 var (
@@ -95,27 +99,74 @@ func has(words []string, flag string) bool {
 }
 
 // checks are programs that read the tree and change nothing.
-var checks = []string{"xo", "eslint", "standard", "tsc --noEmit", "tsd", "prettier --check", "biome", "oxlint"}
+var checks = []string{
+	"xo", "eslint", "standard", "tsc --noEmit", "tsd", "prettier --check", "prettier -c", "biome", "oxlint", "type-coverage",
+}
+
+// changing matches flags with which a check changes what it reads.
+var changing = lazyregexp.New(`(?:^| )--(?:fix|write|apply)\b`)
+
+// checked is the program of a script that only checks; "" for another script.
+func checked(script string) string {
+	is := slices.IndexFunc(checks, func(check string) bool { return strings.HasPrefix(script+" ", check+" ") })
+	if is < 0 || syntax.MatchString(script) || changing.MatchString(script) {
+		return ""
+	}
+	name, _, _ := strings.Cut(checks[is], " ")
+	return name
+}
+
+// parts are the commands of a package's test script, also those that npm-run-all and run-s run one after the other.
+func (m *manifest) parts() []string {
+	words := strings.Fields(m.test())
+	if len(words) > 1 && slices.Contains([]string{"npm-run-all", "run-s"}, words[0]) {
+		for i, name := range words[1:] {
+			if m.Scripts[name] == "" {
+				return []string{m.test()}
+			}
+			words[i+1] = "npm run " + name
+		}
+		return words[1:]
+	}
+	parts := strings.Split(m.test(), "&&")
+	for i := range parts {
+		parts[i] = strings.TrimSpace(parts[i])
+	}
+	return parts
+}
 
 // chained returns the commands of a script that runs only checks before a runner of tests, each a gate by itself: a check that is
 // red, as a linter becomes that no lock file holds, then leaves the others to prove changes.
 func chained(m *manifest, with manager) (gates []spec.Gate) {
-	parts := strings.Split(m.test(), "&&")
-	last := len(parts) - 1
-	env, flags, format := reporter(parts[last])
-	if last == 0 || format == "" || with.name != "npm" && with.name != "pnpm" {
+	parts := m.parts()
+	tests, ok := m.last(with)
+	if !ok || tests.Format == "" {
 		return nil
 	}
-	for _, part := range parts[:last] {
-		part = strings.TrimSpace(part)
-		script := cmp.Or(m.Scripts[aliasOf(part, m.Scripts)], part)
-		is := slices.IndexFunc(checks, func(check string) bool { return strings.HasPrefix(script+" ", check+" ") })
-		if is < 0 || syntax.MatchString(script) {
+	for _, part := range parts[:len(parts)-1] {
+		name := checked(cmp.Or(m.Scripts[aliasOf(part, m.Scripts)], part))
+		if name == "" {
 			return nil
 		}
-		name, _, _ := strings.Cut(checks[is], " ")
-		gates = append(gates, spec.Gate{Name: name, Command: append(with.exec("."), "sh", "-c", part)})
+		gates = append(gates, spec.Gate{
+			Name: name, Command: append(with.exec("."), "sh", "-c", part), Format: gate.FormatFindings,
+		})
 	}
-	tests := strings.Join(slices.Concat(env, []string{strings.TrimSpace(parts[last])}, flags), " ")
-	return append(gates, spec.Gate{Name: "test", Command: append(with.exec("."), "sh", "-c", tests), Format: format})
+	return append(gates, tests)
+}
+
+// last is the last of several commands of the test script as a gate.
+func (m *manifest) last(with manager) (spec.Gate, bool) {
+	parts := m.parts()
+	last := parts[len(parts)-1]
+	if len(parts) == 1 || syntax.MatchString(last) || last == "" || with.name != "npm" && with.name != "pnpm" {
+		return spec.Gate{}, false
+	}
+	named := aliasOf(last, m.Scripts)
+	env, flags, format := reporter(cmp.Or(m.Scripts[named], last))
+	if named != "" && len(flags) > 0 && with.name == "npm" {
+		flags = append([]string{"--"}, flags...)
+	}
+	line := strings.Join(slices.Concat(env, []string{last}, flags), " ")
+	return spec.Gate{Name: "test", Command: append(with.exec("."), "sh", "-c", line), Format: format}, true
 }

@@ -105,6 +105,33 @@ func (p *Proposal) Unserve() bool {
 	return taken
 }
 
+// Lessen takes a weaker proposal, where the setup has failed (nil) or no gate proves anything: an installation without the
+// scripts of packages, or the last command alone of a chain that tests. It returns what it is, and "" where there is none.
+func (p *Proposal) Lessen(t *Trial) (what string) {
+	if p.named != "" {
+		return ""
+	}
+	if t == nil {
+		if p.found.Bare == nil {
+			return ""
+		}
+		p.found.Setup, p.found.Bare = p.found.Bare, nil
+		return "an installation without the scripts of packages"
+	}
+	for i := range p.found.Gates {
+		g := &p.found.Gates[i]
+		if own, ok := p.found.Instead[g.Name]; ok && t.gates[g.Name].Out {
+			what = "of gate " + g.Name + " the last command alone"
+			p.found.Notes = append(p.found.Notes, "gate "+g.Name+" is the last command of its script alone: the whole script "+
+				"proves nothing on this commit")
+			*g = own
+		}
+	}
+	p.found.Instead = nil
+	p.CI = newCI(p.CI.found, p.found.Gates, p.found.Beside.Services)
+	return what
+}
+
 // Keep keeps the text of a project file outside of the repository, and returns where.
 func (p *Proposal) Keep(text string) (file string, err error) { return p.kept.Path, p.kept.Write(text) }
 
@@ -143,6 +170,11 @@ func (o Options) Tried(ctx context.Context, id string) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(st.Proofs.Baseline) == 0 { // it was stopped
+		if a := st.Works[run.BaselineTask].Newest(); a != nil {
+			st = st.WithBaseline(a.Receipts)
+		}
+	}
 	tried := triedGates(st)
 	t := &Trial{Lines: findings(st, tried), gates: tried}
 	if r := st.Works.SetUp(); r != nil && len(st.Spec.Project.Regenerate) == 0 {
@@ -163,6 +195,7 @@ func triedGates(st *run.State) map[string]detect.Tried {
 	for _, one := range st.Spec.Project.Gates {
 		r, ok := st.Proofs.Baseline[one.Name]
 		if !ok {
+			tried[one.Name] = detect.Tried{Note: "not tried to its end: the trial was stopped", Out: true}
 			continue
 		}
 		took := fmt.Sprintf("%.1f s", r.Duration.Seconds())
@@ -208,7 +241,8 @@ func lackOf(lacks []missing.Need, gate string) string {
 func findings(st *run.State, tried map[string]detect.Tried) []string {
 	var lines []string
 	for _, g := range st.Spec.Project.Gates {
-		if t, ok := tried[g.Name]; ok && !t.Out { // a note says more of the others
+		_, ended := st.Proofs.Baseline[g.Name]
+		if t := tried[g.Name]; !t.Out || !ended { // a note says more of the others
 			lines = append(lines, fmt.Sprintf("%-12s %s", g.Name, t.Note))
 		}
 		if hidden := slices.Clone(st.Proofs.Baseline[g.Name].Hidden); len(hidden) > 0 {

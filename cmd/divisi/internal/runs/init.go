@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,16 +98,21 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		fmt.Fprintln(g.Out, "Setup and gates are tried, and nothing is kept without --yes")
 	}
 	tried, err := g.try(ctx, o, p)
-	if err != nil {
+	if tried == nil {
 		return err
 	}
 	for _, line := range tried.Lines {
 		fmt.Fprintln(g.Out, display.Sanitize(line))
 	}
-	if !p.Proves(tried) {
+	switch {
+	case p.Proves(tried):
+	case err != nil:
+		return err
+	default:
 		return cli.End(cli.CodeParked, "no gate proves anything on this commit, and nothing was kept\n"+
 			"Fix the problems above, or start from the proposal: "+o.again(g)+" --print")
 	}
+	ctx = context.WithoutCancel(ctx) // what was tried before a signal can be kept
 	if len(tried.Derived) > 0 && !o.yes && g.Interactive() {
 		fmt.Fprintf(g.Out, "Setup makes %s of tracked files, and not again without network: each patch would be asked about\n",
 			display.Sanitize(text.Some(tried.Derived, maxShown)))
@@ -116,7 +122,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		}
 		tried.Unread = err == nil
 	}
-	return g.settleProject(ctx, o, p, p.File(tried))
+	return cmp.Or(g.settleProject(ctx, o, p, p.File(tried)), err)
 }
 
 // again is the beginning of another init of the same repository.
@@ -142,7 +148,7 @@ func (o *initOptions) place() string {
 // unasked reports whether no one can be asked for a yes that was not given.
 func (o *initOptions) unasked(g *Globals) bool { return !o.yes && !g.Interactive() }
 
-// try runs setup and gates once, as a run would for its baseline.
+// try runs setup and gates once, as a run would for its baseline. One that was stopped has an error, and what was tried before.
 func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (*doctor.Trial, error) {
 	o.Base, o.Trial, o.Proposed = p.Head, true, o.project == ""
 	v, err := g.prepare(&o.runOptions)
@@ -176,21 +182,32 @@ func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (
 	if !v.console().Live() {
 		defer g.tellTrial(ctx, r)()
 	}
-	if err := v.follow(ctx, r); cli.IsCode(err, usage.Preflight) { // the run has told why
+	if err = v.follow(ctx, r); cli.IsCode(err, usage.Preflight) { // the run has told why
 		if p.Unserve() {
 			fmt.Fprintln(g.Out, "See above why the gates could not be tried with the services: they are tried without them")
+			return g.try(ctx, o, p)
+		}
+		if less := p.Lessen(nil); less != "" {
+			fmt.Fprintln(g.Out, "See above why setup failed: now is tried "+less)
 			return g.try(ctx, o, p)
 		}
 		dir := filepath.Join(p.Top, filepath.Dir(projectPlace))
 		return nil, cli.End(cli.CodeMachine, fmt.Sprintf("nothing was kept: see above why %s is not ready for a run\n"+
 			"Write a setup that works to %s, beginning with:\n  mkdir -p %s && %s --print > %s", p.Top, projectPlace,
 			text.Shell(dir), o.again(g), text.Shell(filepath.Join(p.Top, projectPlace))))
-	} else if err != nil {
+	} else if err != nil && (cli.ExitCode(err) != cli.CodeStopped || !o.Proposed) {
 		return nil, err
 	}
 	var d doctor.Options
 	d.Store.Path, d.Store.Log = g.StateDir, g.Log
-	return d.Tried(ctx, r.ID())
+	tried, unread := d.Tried(context.WithoutCancel(ctx), r.ID())
+	if err = cmp.Or(err, unread); err == nil && !p.Proves(tried) {
+		if less := p.Lessen(tried); less != "" {
+			fmt.Fprintln(g.Out, display.Sanitize("See above why no gate proves anything: now is tried "+less))
+			return g.try(ctx, o, p)
+		}
+	}
+	return tried, err
 }
 
 const (
