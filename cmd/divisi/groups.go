@@ -7,6 +7,7 @@ import (
 
 	"divisi/cmd/divisi/internal/acts"
 	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/each"
 	"divisi/cmd/divisi/internal/inspect"
 	"divisi/cmd/divisi/internal/project"
 	"divisi/cmd/divisi/internal/runs"
@@ -28,7 +29,8 @@ func addGroups(root *cobra.Command, g *cli.Globals) {
 	r, a, i, t := &p.Globals, &p.Globals.Globals, &p.Globals.Globals.Globals, &team.Globals{Globals: g}
 	groups := []group{
 		{"Start", []*cobra.Command{
-			runs.NewDemo(r), runs.NewInit(r), project.NewDoctor(p), project.NewNew(p), runs.NewRun(r), runs.NewPlan(r),
+			runs.NewDemo(r), runs.NewInit(r), project.NewDoctor(p), project.NewNew(p), each.NewEach(r), runs.NewRun(r),
+			runs.NewPlan(r),
 		}},
 		{"Watch", []*cobra.Command{
 			inspect.NewRuns(i), inspect.NewShow(i), runs.NewWatch(r), runs.NewDashboard(r), project.NewMCP(p), inspect.NewLog(i),

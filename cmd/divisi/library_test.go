@@ -62,8 +62,8 @@ func ownNames() string {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
 	walk(newRoot(&cli.Globals{Out: &out, Err: &out}))
-	for _, git := range []string{"format", "help", "quiet", "stat", "local"} {
-		delete(flags, git)
+	for _, foreign := range []string{"format", "help", "quiet", "stat", "local", "save"} {
+		delete(flags, foreign)
 	}
 	delete(commands, "runs") // "the divisi runs" is no command
 	return `\bdivisi (` + anyOf(commands) + `)\b|(^|[ (\x60])--(` + anyOf(flags) + `)\b`

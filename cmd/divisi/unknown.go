@@ -59,6 +59,9 @@ func unknownFlag(c *cobra.Command, err error) string {
 	c.LocalFlags().VisitAll(add)
 	c.InheritedFlags().VisitAll(add)
 	name := unknown.GetSpecifiedName()
+	if each, _, err := c.Root().Find([]string{"each"}); err == nil && each.Flags().Lookup(name) != nil {
+		return fmt.Sprintf("unknown flag --%s: %s has it", name, each.CommandPath())
+	}
 	if near := spec.Nearest(name, known); near != "" {
 		return fmt.Sprintf("unknown flag --%s: did you mean --%s?", name, near)
 	}

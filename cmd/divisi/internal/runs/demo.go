@@ -19,7 +19,7 @@ import (
 
 // NewDemo makes divisi demo.
 func NewDemo(g *Globals) *cobra.Command {
-	o := runOptions{trust: true} // the sample is Divisi's own
+	o := Flags{trust: true} // the sample is Divisi's own
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a sample refactor: no key, no setup",
@@ -38,12 +38,12 @@ sample and the run stay; the last line has the command that removes them.` +
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server at this URL instead of the built-in one")
 	hostFlags(c, &o.Machine, &o.sandbox)
-	groupFlags(c)
+	GroupFlags(c)
 	g.NoticeFlags(c)
 	return c
 }
 
-func (g *Globals) demo(ctx context.Context, o runOptions) error {
+func (g *Globals) demo(ctx context.Context, o Flags) error {
 	dir, err := freeDir(o.Repo)
 	if err != nil {
 		return err

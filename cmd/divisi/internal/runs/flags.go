@@ -25,8 +25,8 @@ var FlagGroups = []struct {
 	{"Page, notices and recording", []string{"dashboard", "bell", "notify", "record", "replay"}},
 }
 
-// groupFlags has the help of a command list its flags by what they are for.
-func groupFlags(c *cobra.Command) {
+// GroupFlags has the help of a command list its flags by what they are for.
+func GroupFlags(c *cobra.Command) {
 	c.SetUsageFunc(func(c *cobra.Command) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)

@@ -25,8 +25,10 @@ const projectPlace = ".divisi/divisi.yaml"
 
 // initOptions are the flags of init.
 type initOptions struct {
-	runOptions
+	Flags
 	yes, print, write bool
+	// first reports that a run follows, and no hints on what can.
+	first bool
 }
 
 // NewInit makes divisi init.
@@ -125,6 +127,13 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 	return cmp.Or(g.settleProject(ctx, o, p, p.File(tried)), err)
 }
 
+// InitFirst finds, tries and keeps setup and gates before a first run, as init does.
+func (g *Globals) InitFirst(ctx context.Context, o *Flags) error {
+	first := initOptions{yes: true, first: true}
+	first.Repo, first.project, first.sandbox, first.trust = o.Repo, o.project, o.sandbox, o.trust
+	return g.init(ctx, &first)
+}
+
 // again is the beginning of another init of the same repository.
 func (o *initOptions) again(g *Globals) string {
 	again := g.Command() + " init" + o.inRepo()
@@ -151,7 +160,7 @@ func (o *initOptions) unasked(g *Globals) bool { return !o.yes && !g.Interactive
 // try runs setup and gates once, as a run would for its baseline. One that was stopped has an error, and what was tried before.
 func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (*doctor.Trial, error) {
 	o.Base, o.Trial, o.Proposed = p.Head, true, o.project == ""
-	v, err := g.prepare(&o.runOptions)
+	v, err := g.prepare(&o.Flags)
 	if err != nil {
 		return nil, err
 	}
@@ -267,6 +276,9 @@ func (g *Globals) settleProject(ctx context.Context, o *initOptions, p *doctor.P
 	if !t.Trusted {
 		next += "  " + g.Command() + " trust --repo " + repo + "   # agree once to what the file requests, such as its setup\n"
 	}
+	if o.first {
+		return nil
+	}
 	if _, err := fmt.Fprintf(g.Out, "\nwrote %s\nNext:\n%s", at, next); err != nil {
 		return err
 	}
@@ -285,7 +297,7 @@ func (g *Globals) settleProject(ctx context.Context, o *initOptions, p *doctor.P
 }
 
 // propose asks about a setup that no file of the repository names.
-func (g *Globals) propose(ctx context.Context, o *runOptions, setup, why, requests []string) (bool, error) {
+func (g *Globals) propose(ctx context.Context, o *Flags, setup, why, requests []string) (bool, error) {
 	if o.trust && !o.dryRun {
 		return true, nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // submit has the host on the server of --on conduct a run, and follows it to its end, or leaves it there.
-func (g *Globals) submit(ctx context.Context, o runOptions) error {
+func (g *Globals) submit(ctx context.Context, o Flags) error {
 	r, err := orchestrator.Submit(g.Log.WithContext(ctx), o.Options, g.At)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type planFile struct {
 
 // NewPlan makes divisi plan.
 func NewPlan(g *Globals) *cobra.Command {
-	var o runOptions
+	var o Flags
 	var file planFile
 	c := &cobra.Command{
 		Use:   `plan "GOAL" -o FILE`,
@@ -49,12 +49,13 @@ An existing file is kept: --force overwrites it.` + cli.CodesOfRuns(),
 	f := c.Flags()
 	f.StringVarP(&file.name, "out", "o", "plan.yaml", "the file to write")
 	f.BoolVar(&file.force, "force", false, "overwrite the file")
-	o.startFlags(c)
+	f.StringSliceVar(&o.roles, "role", nil, roleFiles)
+	o.StartFlags(c)
 	return c
 }
 
 // plan runs until there is a plan. That the run is stopped then is no failure.
-func (g *Globals) plan(ctx context.Context, o runOptions, file *planFile) error {
+func (g *Globals) plan(ctx context.Context, o Flags, file *planFile) error {
 	if err := file.free(); err != nil {
 		return err
 	}
@@ -68,7 +69,7 @@ func (g *Globals) plan(ctx context.Context, o runOptions, file *planFile) error 
 	o.WritePlan = func(_ context.Context, plan orchestrator.File) (string, error) {
 		return "the plan is in " + file.name + "; run it with: " + again, file.write(plan.Data)
 	}
-	err := g.start(ctx, o)
+	err := g.Start(ctx, o)
 	var end *cli.EndError
 	switch {
 	case file.written && errors.As(err, &end) && end.Code == cli.CodeStopped:

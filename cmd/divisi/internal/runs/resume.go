@@ -23,7 +23,7 @@ Without RUN, the newest run.` + cli.CodesOfRuns(),
 		RunE:    func(c *cobra.Command, args []string) error { return g.resume(c.Context(), args, o) },
 	}
 	o.flags(c)
-	groupFlags(c)
+	GroupFlags(c)
 	g.NoticeFlags(c)
 	g.waitFlag(c)
 	return c

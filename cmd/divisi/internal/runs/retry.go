@@ -39,7 +39,7 @@ is made: divisi/<run>-2.` +
 	f.BoolVar(&with.forgotten, "forgotten", false, "only add a task for files that the gates fail in and no task may change")
 	f.BoolVar(&with.trust, "trust-repo", false, "allow the requests of the repository's changed files; see divisi trust --help")
 	o.flags(c)
-	groupFlags(c)
+	GroupFlags(c)
 	g.NoticeFlags(c)
 	return c
 }
@@ -87,7 +87,7 @@ func (g *Globals) retry(ctx context.Context, args []string, o resumeOptions, wit
 	}
 	again.Tasks, again.Repo, again.Resume = tasks, o.Repo, o.ResumeOptions
 	again.Trust = func(ctx context.Context, repo string, requests []string) (bool, error) {
-		return g.trusted(ctx, &runOptions{Options: orchestrator.Options{Repo: repo}, trust: with.trust}, requests)
+		return g.trusted(ctx, &Flags{Options: orchestrator.Options{Repo: repo}, trust: with.trust}, requests)
 	}
 	attached, err := g.Attach(ctx, id)
 	if err != nil {

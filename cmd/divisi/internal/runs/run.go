@@ -18,8 +18,8 @@ import (
 	"divisi/orchestrator/console/display"
 )
 
-// runOptions are the flags of run, demo and resume.
-type runOptions struct {
+// Flags are the flags of run, demo and resume.
+type Flags struct {
 	orchestrator.Options
 	plan, sandbox string
 	project       string
@@ -35,7 +35,7 @@ type runOptions struct {
 
 // NewRun makes divisi run.
 func NewRun(g *Globals) *cobra.Command {
-	var o runOptions
+	var o Flags
 	c := &cobra.Command{
 		Use:   `run "GOAL" | run --plan FILE`,
 		Short: "Run a refactor, planned by a master agent or by a plan file",
@@ -54,7 +54,7 @@ plans of command roles need none.` +
 		Args: oneGoal,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Goal = strings.TrimSpace(strings.Join(args, " "))
-			return g.start(c.Context(), o)
+			return g.Start(c.Context(), o)
 		},
 	}
 	f := c.Flags()
@@ -69,19 +69,21 @@ plans of command roles need none.` +
 	f.BoolVar(&o.twin, "twin", false, "at the end, run setup and gates once more in your own shell, outside the sandbox, on "+
 		"what has landed; see docs/safety.md")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
-	o.startFlags(c)
-	groupFlags(c)
+	f.StringSliceVar(&o.roles, "role", nil, roleFiles)
+	o.StartFlags(c)
+	GroupFlags(c)
 	g.NoticeFlags(c)
 	g.waitFlag(c)
 	return c
 }
 
-// startFlags are those of every command that begins a run on a repository of the person.
-func (o *runOptions) startFlags(c *cobra.Command) {
+const roleFiles = "additional role file (repeatable)"
+
+// StartFlags are those of every command that begins a run on a repository of the person.
+func (o *Flags) StartFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.Repo, "repo", ".", "the repository")
 	f.StringVar(&o.Base, "base", "", "start from this commit, ignoring uncommitted changes")
-	f.StringSliceVar(&o.roles, "role", nil, "additional role file (repeatable)")
 	ProjectFlag(f, &o.project)
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
 	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
@@ -115,7 +117,10 @@ func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {
 }
 
 // oneGoal takes at most one argument.
-func oneGoal(_ *cobra.Command, args []string) error {
+func oneGoal(c *cobra.Command, args []string) error {
+	if c.ArgsLenAtDash() >= 0 && len(args) > 0 {
+		return usage.Errorf("a command for many files is: divisi each -- %s", text.CommandLine(args))
+	}
 	if len(args) > 1 {
 		return usage.Errorf("the goal must be one argument, not %d: put it in quotes: divisi run %s",
 			len(args), text.Shell(strings.Join(args, " ")))
@@ -124,15 +129,15 @@ func oneGoal(_ *cobra.Command, args []string) error {
 }
 
 // inRepo is the flag of another command for the same repository.
-func (o *runOptions) inRepo() string {
+func (o *Flags) inRepo() string {
 	if o.Repo == "." {
 		return ""
 	}
 	return " --repo " + text.Shell(o.Repo)
 }
 
-// start begins a run and shows it to its end; a dry run shows the plan. A plan whose work is done is no error.
-func (g *Globals) start(ctx context.Context, o runOptions) error {
+// Start begins a run and shows it to its end; a dry run shows the plan. A plan whose work is done is no error.
+func (g *Globals) Start(ctx context.Context, o Flags) error {
 	err := g.carryOut(ctx, o)
 	if code, _ := orchestrator.CodeOf(err); code == usage.NothingLeft {
 		return g.Print(cli.Say("%s\n", display.Sanitize(err.Error())), map[string]string{"outcome": err.Error()})
@@ -140,7 +145,7 @@ func (g *Globals) start(ctx context.Context, o runOptions) error {
 	return err
 }
 
-func (g *Globals) carryOut(ctx context.Context, o runOptions) error {
+func (g *Globals) carryOut(ctx context.Context, o Flags) error {
 	v, err := g.prepare(&o)
 	if err != nil {
 		return err
@@ -176,12 +181,20 @@ func (g *Globals) carryOut(ctx context.Context, o runOptions) error {
 	return v.follow(ctx, r)
 }
 
+// Preview shows the plan of a run that has not begun.
+func (g *Globals) Preview(ctx context.Context, o *Flags) (orchestrator.Previewed, error) {
+	if _, err := g.prepare(o); err != nil {
+		return orchestrator.Previewed{}, err
+	}
+	return orchestrator.Preview(g.Log.WithContext(ctx), o.Options)
+}
+
 // prepare reads the files that are named, and makes the view of the run.
-func (g *Globals) prepare(o *runOptions) (*view, error) {
+func (g *Globals) prepare(o *Flags) (*view, error) {
 	switch {
 	case o.creds != "" && o.NATS == "":
 		return nil, usage.Errorf("--creds is for the server of --nats")
-	case o.dryRun && o.plan == "":
+	case o.dryRun && o.plan == "" && o.Plan == nil:
 		return nil, usage.Errorf("--dry-run needs --plan: a goal is planned by a model")
 	case o.dryRun && o.Record+o.Replay != "":
 		return nil, usage.Errorf("--dry-run calls no model: there is nothing to record or to replay")
@@ -233,7 +246,7 @@ func (g *Globals) prepare(o *runOptions) (*view, error) {
 }
 
 // fetches decides whether what a partial clone lacks is fetched.
-func (g *Globals) fetches(ctx context.Context, o *runOptions, clone orchestrator.PartialClone) (bool, error) {
+func (g *Globals) fetches(ctx context.Context, o *Flags, clone orchestrator.PartialClone) (bool, error) {
 	if o.AutoApprove || !g.Interactive() {
 		return o.AutoApprove, nil
 	}
@@ -244,7 +257,7 @@ func (g *Globals) fetches(ctx context.Context, o *runOptions, clone orchestrator
 }
 
 // trusted decides about the requests of the repository that a run works on. A dry run shows them, and asks no one.
-func (g *Globals) trusted(ctx context.Context, o *runOptions, requests []string) (bool, error) {
+func (g *Globals) trusted(ctx context.Context, o *Flags, requests []string) (bool, error) {
 	if o.trust && !o.dryRun {
 		return true, nil
 	}

@@ -17,7 +17,7 @@ import (
 // Twin tries setup and gates in the sandbox, then outside of it as the user would, and returns what differs. trusted allows that
 // without a question.
 func (g *Globals) Twin(ctx context.Context, repo string, trusted bool) ([]doctor.Finding, error) {
-	o := runOptions{Options: orchestrator.Options{Repo: repo, Trial: true, AllowUnverified: true}, sandbox: cli.SandboxAuto}
+	o := Flags{Options: orchestrator.Options{Repo: repo, Trial: true, AllowUnverified: true}, sandbox: cli.SandboxAuto}
 	var d doctor.Options
 	d.Store.Path, d.Store.Log = g.StateDir, g.Log
 	d.Top = cli.Top(repo)
@@ -56,7 +56,7 @@ func (g *Globals) Twin(ctx context.Context, repo string, trusted bool) ([]doctor
 
 // agreeTwin asks whether commands may run outside the sandbox, for a command of this program, unless a person has agreed to the
 // same.
-func (g *Globals) agreeTwin(ctx context.Context, o *runOptions, command string, commands []string) (bool, error) {
+func (g *Globals) agreeTwin(ctx context.Context, o *Flags, command string, commands []string) (bool, error) {
 	about, err := needs.TwinTrustOf(g.Log.WithContext(ctx), g.StateDir, o.Repo, commands)
 	if err != nil || about.Trusted {
 		return err == nil, err
@@ -73,7 +73,7 @@ func (g *Globals) agreeTwin(ctx context.Context, o *runOptions, command string, 
 }
 
 // tryConfined runs setup and gates once in the sandbox, as a run would for its baseline.
-func (g *Globals) tryConfined(ctx context.Context, o *runOptions) (id string, err error) {
+func (g *Globals) tryConfined(ctx context.Context, o *Flags) (id string, err error) {
 	trust := o.Trust
 	v, err := g.prepare(o)
 	if err != nil {

@@ -1,0 +1,258 @@
+package each
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/runs"
+	"divisi/configs"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console/display"
+)
+
+// command is divisi each, with its flags.
+type command struct {
+	*runs.Globals
+	Line
+	runs.Flags
+
+	from, save string
+}
+
+// NewEach makes divisi each.
+func NewEach(g *runs.Globals) *cobra.Command {
+	e := &command{Globals: g}
+	c := &cobra.Command{
+		Use:   "each [flags] [BRIEF] [-- COMMAND {files}]",
+		Short: "Change many files by one command, proven by your gates; no plan file, no role file",
+		Long: `Change many files by one line: a command after --, a pattern of ast-grep, or a brief for a role of a model.
+Each directory with files is a task of its own, in a work tree of its own; gates prove the changes, and they
+land on a branch, as those of divisi run do. {files} are the files of a task. Without --match the files are
+those that have what a substitution of sed or perl looks for; else all.
+
+In a repository without settings it first does what divisi init does. On a terminal it shows what it is
+about to do, and asks.` + cli.CodesOfRuns(),
+		Example: `  divisi each --then 'gofmt -w {files}' -- sed -i 's/ioutil\.ReadFile/os.ReadFile/g' {files}
+  divisi each --match 'log\.Print' --by package -- ./fix.sh {files}
+  divisi each --ast-grep 'ioutil.ReadFile($A)' --rewrite 'os.ReadFile($A)' --lang go
+  divisi each --from list.txt -- prog {files}
+  divisi each --role generator "Move this package to slog" --match 'log\.Print'`,
+		Args: e.args,
+		RunE: func(c *cobra.Command, _ []string) error { return e.run(c.Context()) },
+	}
+	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usage.Errorf("%v\nA command, with its own flags, goes after --: divisi each -- sed -i 's/old/new/g' {files}", err)
+	})
+	f := c.Flags()
+	f.StringVar(&e.Then, "then", "", "a line of a shell that runs after the command, such as 'gofmt -w {files}'")
+	f.StringVar(&e.Match, "match", "", "only files whose text matches this expression (RE2)")
+	f.StringVar(&e.Glob, "glob", "", "only files whose path matches, such as 'src/**/*.py'")
+	f.StringVar(&e.By, "by", "", "what a task gets: file, dir, package or owner (default dir)")
+	f.StringVar(&e.from, "from", "", "a file with the paths of the files, a line each; - is standard input")
+	f.StringVar(&e.Pattern, "ast-grep", "", "what ast-grep looks for, such as 'foo($A)'")
+	f.StringVar(&e.Rewrite, "rewrite", "", "with --ast-grep: what that becomes")
+	f.StringVar(&e.Lang, "lang", "", "with --ast-grep: the language, such as go, python or ts")
+	f.StringVar(&e.Role, "role", "", "the role that does BRIEF, such as generator")
+	f.StringVar(&e.save, "save", "", "write plan and role below .divisi/ under this name, and run nothing")
+	f.BoolVar(&e.AutoApprove, "yes", false, "begin without prompting; it does not trust the repository")
+	e.StartFlags(c)
+	runs.GroupFlags(c)
+	g.NoticeFlags(c)
+	return c
+}
+
+// args takes what stands before -- as the brief, and what stands behind it as the command.
+func (e *command) args(c *cobra.Command, args []string) error {
+	brief := args
+	if at := c.ArgsLenAtDash(); at >= 0 {
+		brief, e.Command = args[:at], args[at:]
+	}
+	if len(brief) > 1 && e.Command == nil && e.Role == "" {
+		return usage.Errorf("a command goes after --: divisi each -- %s", text.CommandLine(withFiles(brief)))
+	}
+	e.Brief = strings.Join(brief, " ")
+	return nil
+}
+
+// withFiles has the place of the files in a command that has none.
+func withFiles(command []string) []string {
+	if slices.Contains(command, spec.ArgFiles) {
+		return command
+	}
+	return append(slices.Clone(command), spec.ArgFiles)
+}
+
+func (e *command) run(ctx context.Context) error {
+	if err := cli.CheckDir(e.Repo); err != nil {
+		return err
+	}
+	if err := e.readList(); err != nil {
+		return err
+	}
+	change, err := e.Change()
+	if err != nil {
+		return err
+	}
+	if e.save != "" {
+		return e.write(change)
+	}
+	plan, role, err := change.Texts("")
+	if err != nil {
+		return err
+	}
+	e.Plan = &orchestrator.File{Name: "each", Data: []byte(plan)}
+	if role != "" {
+		e.Roles = []orchestrator.File{{Name: name + ".md", Data: []byte(role)}}
+	}
+	if e.Interactive() && !e.AutoApprove {
+		if err := e.preview(ctx, change); err != nil {
+			return err
+		}
+	}
+	return e.Start(ctx, e.Flags)
+}
+
+// maxList bounds a list of files, in bytes.
+const maxList = 16 << 20
+
+// readList reads the paths that --from names.
+func (e *command) readList() error {
+	if e.from == "" {
+		return nil
+	}
+	in := e.In
+	if e.from != "-" {
+		f, err := os.Open(e.from)
+		if err != nil {
+			return usage.Errorf("--from %s: %v", e.from, err)
+		}
+		defer f.Close() // it is read only
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxList+1))
+	switch {
+	case err != nil:
+		return usage.Errorf("--from %s: %v", e.from, err)
+	case len(data) > maxList:
+		return usage.Errorf("--from %s: it is larger than %d MiB", e.from, maxList>>20)
+	}
+	e.Files = []string{}
+	for _, line := range text.Lines(string(data)) {
+		if line = strings.TrimRight(line, "\r"); line != "" {
+			e.Files = append(e.Files, line)
+		}
+	}
+	return nil
+}
+
+// write writes the plan and the role below .divisi/.
+func (e *command) write(c Change) error {
+	plan, role, err := c.Texts(e.save)
+	if err != nil {
+		return err
+	}
+	at := path.Join(".divisi/plans", e.save+".yaml")
+	files := []configs.StarterFile{{Path: at, Text: plan}}
+	if role != "" {
+		files = append(files, configs.StarterFile{Path: path.Join(configs.RolesDir, e.save+".md"), Text: role})
+		if _, err := configs.ParseRole(e.save+".md", role); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		err := cli.WriteNew(cli.Top(e.Repo), f.Path, f.Text)
+		if errors.Is(err, fs.ErrExist) {
+			return usage.Errorf("%s already exists, and was not changed", f.Path)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(e.Out, "wrote %s\n", f.Path)
+	}
+	_, err = fmt.Fprintf(e.Out, "Next:\n"+
+		"  git add .divisi && git commit -m 'Add the change %s'   # a run reads the role from the commit\n"+
+		"  %s run --plan %s\n", e.save, e.Globals.Command(), at)
+	return err
+}
+
+// preview shows what the line does to the repository, and asks.
+func (e *command) preview(ctx context.Context, c Change) error {
+	p, err := e.Preview(ctx, &e.Flags)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(p.Refused...); err != nil {
+		return err
+	}
+	if p.Detected {
+		fmt.Fprintln(e.Out, "No settings are known for this repository: setup and gates are found and tried first")
+		if err := e.InitFirst(ctx, &e.Flags); err != nil {
+			return err
+		}
+		if p, err = e.Preview(ctx, &e.Flags); err != nil {
+			return err
+		}
+	}
+	lines, err := told(c, p)
+	if err != nil {
+		return err
+	}
+	for _, line := range display.Columns(lines, 2) {
+		fmt.Fprintln(e.Out, line)
+	}
+	return e.Confirm(ctx, e.Out, "Run it?", "nothing was run")
+}
+
+// maxGates is how many gates a preview names.
+const maxGates = 8
+
+// told is the preview in lines.
+func told(c Change, p orchestrator.Previewed) ([][]string, error) {
+	var plan struct {
+		Tasks []spec.Task `json:"tasks"`
+		Notes []string    `json:"notes"`
+	}
+	if err := json.Unmarshal(p.Plan, &plan); err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	files := 0
+	for _, t := range plan.Tasks {
+		files += len(t.Files)
+	}
+	which := "all of them, as no --match names some"
+	switch shard := c.Plan.Tasks[0].Shard; {
+	case shard == nil:
+		which = "those that --from lists"
+	case c.Guessed:
+		which = "with a match of " + shard.Match + ", which is from the command"
+	case shard.Match != "":
+		which = "with a match of " + shard.Match
+	}
+	var gates []string
+	for _, g := range p.Gates {
+		gates = append(gates, g.Name)
+	}
+	lines := [][]string{
+		{"change", display.Sanitize(c.Plan.Goal)},
+		{"files", fmt.Sprintf("%d, %s; %s", files, display.Sanitize(which), text.Count(len(plan.Tasks), "task"))},
+		{"gates", display.Sanitize(text.Some(gates, maxGates))},
+	}
+	for _, n := range text.Few(plan.Notes, maxGates) {
+		lines = append(lines, []string{"note", display.Sanitize(n)})
+	}
+	return lines, nil
+}

@@ -1,0 +1,238 @@
+// Package each makes a change of many files from one line of a terminal: its input is a command, a pattern of ast-grep or a brief
+// for a role, its output the plan and the role that divisi run takes from files.
+package each
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"divisi/configs"
+	"divisi/internal/lazyregexp"
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/internal/usage"
+)
+
+// Line is a change as a person types it.
+type Line struct {
+	// Command is what changes the files, Then a line of a shell that runs after it; {files} in either are the files.
+	Command []string
+	Then    string
+	// Pattern is what ast-grep rewrites, to Rewrite, in the language Lang.
+	Pattern, Rewrite, Lang string
+	// Role does the change as Brief says.
+	Role, Brief string
+	// Match, Glob and By choose the files and what one task gets, Files names them in place of these.
+	Match, Glob, By string
+	Files           []string
+}
+
+// Change is what a line means.
+type Change struct {
+	Plan spec.Plan
+	// Role is the role of a command; its name is "" where the line names another one.
+	Role spec.Role
+	// Guessed reports that the expression that files must match comes from the command.
+	Guessed bool
+}
+
+// name is that of the role and of the template.
+const name = "each"
+
+// defaultBy is what one task gets.
+const defaultBy = "dir"
+
+// Change is the plan and the role of the line; an error of usage where it is none.
+func (l Line) Change() (c Change, err error) {
+	if err := l.kind(); err != nil {
+		return c, err
+	}
+	template := spec.Task{
+		ID: name, Role: cmp.Or(l.Role, name), Brief: l.Brief,
+		Shard: &spec.Shard{By: cmp.Or(l.By, defaultBy), Match: l.Match, Glob: l.Glob},
+	}
+	goal := l.Brief
+	if l.Role == "" {
+		command := l.Command
+		if l.Pattern != "" {
+			command = []string{
+				"ast-grep", "run", "--pattern", l.Pattern, "--rewrite", l.Rewrite, "--lang", l.Lang, "--update-all",
+				spec.ArgFiles,
+			}
+		}
+		goal = text.CommandLine(command)
+		if l.Then != "" {
+			goal += " && " + l.Then
+		}
+		goal = strings.ReplaceAll(goal, text.Shell(spec.ArgFiles), spec.ArgFiles)
+		template.Brief = "Run " + goal
+		if l.Match == "" && l.Files == nil {
+			if template.Shard.Match, template.Remaining = l.guess(command); template.Shard.Match != "" {
+				c.Guessed = true
+			}
+		}
+		if c.Role, err = roleOf(command, l.Then); err != nil {
+			return c, err
+		}
+	}
+	template.Title = text.Clip(text.OneLine(goal), maxTitle)
+	c.Plan = spec.Plan{Goal: text.OneLine(goal), Tasks: []spec.Task{template}}
+	if l.Files != nil {
+		c.Plan.Tasks, err = listed(template, l.Files)
+	}
+	return c, err
+}
+
+// maxTitle bounds the title of tasks, which is that of their commits too.
+const maxTitle = 72
+
+// kind reports, as an error of usage, why the line is not one change.
+func (l Line) kind() error {
+	kinds := 0
+	for _, is := range []bool{len(l.Command) > 0, l.Pattern != "", l.Role != ""} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case kinds == 0 && l.Brief != "":
+		return usage.Errorf("a change in words needs a role: divisi each --role generator %s --match 'EXPRESSION'",
+			text.Shell(l.Brief))
+	case kinds == 0:
+		return usage.Errorf("nothing says what changes the files\n" +
+			`A command: divisi each -- sed -i 's/old/new/g' {files}` + "\nSee: divisi each --help")
+	case kinds > 1:
+		return usage.Errorf("a command after --, --ast-grep and --role are three kinds of a change: name one of them")
+	case l.Pattern != "" && (l.Rewrite == "" || l.Lang == ""):
+		return usage.Errorf("--ast-grep needs --rewrite and --lang, such as: --ast-grep %s --rewrite 'os.ReadFile($A)' --lang go",
+			text.Shell(l.Pattern))
+	case l.Pattern == "" && l.Rewrite+l.Lang != "":
+		return usage.Errorf("--rewrite and --lang are for --ast-grep PATTERN")
+	case l.Role != "" && l.Brief == "":
+		return usage.Errorf(`--role %s needs a brief: divisi each --role %[1]s "What to do" --match 'EXPRESSION'`, l.Role)
+	case l.Role == "" && l.Brief != "":
+		return usage.Errorf("%s is no command: write it after --, such as: divisi each -- %[1]s {files}", text.Shell(l.Brief))
+	case l.Role != "" && l.Then != "":
+		return usage.Errorf("--then runs after a command, and a role has its own")
+	case l.Files != nil && l.Match+l.Glob+l.By != "":
+		return usage.Errorf("--from names the files: leave --match, --glob and --by out")
+	case len(l.Command) > 0 && !strings.Contains(strings.Join(l.Command, " "), spec.ArgFiles):
+		return usage.Errorf("the command does not say where its files go: divisi each -- %s %s", text.CommandLine(l.Command),
+			spec.ArgFiles)
+	}
+	return nil
+}
+
+// guess takes an expression from a command, and what files may do that still match it.
+func (l Line) guess(command []string) (from, remaining string) {
+	if l.Pattern != "" {
+		words := word.FindAllString(hole.ReplaceAllString(l.Pattern, " "), -1)
+		longest := ""
+		for _, w := range words {
+			if len(w) > len(longest) {
+				longest = w
+			}
+		}
+		if longest == "" {
+			return "", ""
+		}
+		return `\b` + longest + `\b`, spec.RemainingOK
+	}
+	list := substitutions(command)
+	if len(list) == 0 {
+		return "", ""
+	}
+	from, stays := match(list)
+	if stays {
+		remaining = spec.RemainingOK
+	}
+	return from, remaining
+}
+
+var (
+	word = lazyregexp.New(`\w+`)
+	hole = lazyregexp.New(`\$\$?\$?\w+`)
+	// quoted is the place of the files in a line of a shell, in quotes or not.
+	quoted = lazyregexp.New(`"\{files\}"|'\{files\}'|\{files\}`)
+)
+
+// roleOf is the role that runs a command, and then a line of a shell.
+func roleOf(command []string, then string) (r spec.Role, err error) {
+	within := func(arg string) bool { return arg != spec.ArgFiles && strings.Contains(arg, spec.ArgFiles) }
+	r = spec.Role{
+		Name: name, Description: "Made by divisi each", Executor: spec.ExecutorCommand, Join: true, Command: command,
+	}
+	switch {
+	case command[0] == spec.ArgFiles:
+		return r, usage.Errorf("%s cannot be the program of the command", spec.ArgFiles)
+	case slices.ContainsFunc(command, within):
+		return r, usage.Errorf("%s must be an argument of its own, and a shell has it as \"$@\": "+
+			"divisi each -- sh -c 'sed -i s/a/b/ \"$@\"' sh %[1]s", spec.ArgFiles)
+	case then == "":
+		return r, nil
+	}
+	words := make([]string, len(command))
+	for i, arg := range command {
+		if words[i] = text.Shell(arg); arg == spec.ArgFiles {
+			words[i] = `"$@"`
+		}
+	}
+	line := strings.Join(words, " ") + " && " + quoted.ReplaceAllLiteralString(then, `"$@"`)
+	r.Command = []string{"sh", "-c", line, "sh", spec.ArgFiles}
+	return r, nil
+}
+
+// maxListed bounds the tasks for files that are listed.
+const maxListed = 256
+
+// listed are the tasks for files that are named: those of a directory together, and neighbours where there are many.
+func listed(template spec.Task, files []string) ([]spec.Task, error) {
+	if len(files) == 0 {
+		return nil, usage.Errorf("--from names no file")
+	}
+	seen, groups := map[string]bool{}, map[string][]string{}
+	for _, f := range files {
+		f = path.Clean(f)
+		if !seen[f] {
+			groups[path.Dir(f)] = append(groups[path.Dir(f)], f)
+		}
+		seen[f] = true
+	}
+	least, at := (len(seen)+maxListed-1)/maxListed, make([]string, 0, len(groups))
+	for dir := range groups {
+		at = append(at, dir)
+	}
+	slices.Sort(at)
+	var tasks []spec.Task
+	for _, dir := range at {
+		if n := len(tasks); n > 0 && len(groups) > maxListed && len(tasks[n-1].Files) < least {
+			tasks[n-1].Files = append(tasks[n-1].Files, groups[dir]...)
+			continue
+		}
+		t := template
+		t.ID, t.Shard, t.Files = fmt.Sprintf("%s-%03d", template.ID, len(tasks)+1), nil, groups[dir]
+		tasks = append(tasks, t)
+	}
+	return tasks, nil
+}
+
+// Texts are the plan file and the role file of the change, under a name; the role is "" where the plan names another one.
+func (c Change) Texts(as string) (plan, role string, err error) {
+	p := c.Plan
+	if c.Role.Name != "" && as != "" {
+		p.Tasks = slices.Clone(p.Tasks)
+		for i := range p.Tasks {
+			p.Tasks[i].Role = as
+		}
+	}
+	if plan, err = configs.FormatPlan(p); err != nil || c.Role.Name == "" {
+		return plan, "", err
+	}
+	r := c.Role
+	r.Name = cmp.Or(as, r.Name)
+	role, err = configs.FormatRole(r)
+	return plan, role, err
+}
