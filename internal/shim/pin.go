@@ -88,10 +88,10 @@ func (p Pin) Meets(version string) bool {
 }
 
 // Pinned puts the go that a checkout names, and the node of nvm, first into the PATH of an environment: nvm is a function of the
-// shell, and has no shims. notes tell of programs of the names whose version is another one than the checkout names.
-func Pinned(ctx context.Context, environ []string, dir string, names []string) (env, notes []string) {
+// shell, and has no shims. conflicts tell of programs of the names whose version is another one than the checkout names.
+func Pinned(ctx context.Context, environ []string, dir string, names []string) (env, notes, conflicts []string) {
 	if slices.Contains(names, "go") {
-		environ, notes = switched(ctx, environ, dir)
+		environ, notes, conflicts = switched(ctx, environ, dir)
 	}
 	for _, p := range Pins(dir) {
 		if !slices.Contains(names, p.Program) || !sandbox.Probe().Confined() {
@@ -107,35 +107,50 @@ func Pinned(ctx context.Context, environ []string, dir string, names []string) (
 				fmt.Sprintf("commands have the %s in %s, because %s names %s", p.Program, bin, p.File, p.Version))
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("%s names %s %s, and your shell and commands have %s: install %s, or correct the file",
-			p.File, p.Program, p.Version, version, p.Version))
+		conflicts = append(conflicts, conflict(p, version))
 	}
-	return environ, notes
+	return environ, notes, conflicts
 }
+
+func conflict(p Pin, version string) string {
+	return fmt.Sprintf("%s names %s %s, and your shell and commands have %s: install %s, or correct the file",
+		p.File, p.Program, p.Version, version, p.Version)
+}
+
+// module matches the lines of go.mod and go.work that name a version of go, which is the oldest that will do.
+var module = lazyregexp.New(`(?m)^(?:go[ \t]+|toolchain[ \t]+go)(\d+(?:\.\d+)*)`)
 
 // switched puts the go that a module names first into the PATH of an environment: the go of the user's shell has downloaded it,
 // which commands without network cannot. See "go help toolchain".
-func switched(ctx context.Context, environ []string, dir string) (env, notes []string) {
+func switched(ctx context.Context, environ []string, dir string) (env, notes, conflicts []string) {
 	search := slices.DeleteFunc(filepath.SplitList(stage.Lookup(environ, "PATH")), func(entry string) bool {
 		return !filepath.IsAbs(entry) || within(dir, entry) // go starts a toolchain that it finds there
 	})
 	asks := append(slices.Clone(environ), "GOPROXY=off", "PATH="+strings.Join(search, string(filepath.ListSeparator)))
 	program := find(stage.Lookup(asks, "PATH"), "go")
 	if program == "" {
-		return environ, nil
+		return environ, nil, nil
 	}
-	root, err := answer(ctx, asks, dir, program, "env", "GOROOT")
+	said, err := answer(ctx, asks, dir, program, "env", "GOROOT", "GOVERSION")
 	if err != nil {
-		return environ, []string{fmt.Sprintf("go does not work in the checkout, where \"go version\" downloads the toolchain "+
-			"that go.mod names: %v", err)}
+		return environ, nil, []string{fmt.Sprintf("go does not work in the checkout, where \"go version\" downloads the "+
+			"toolchain that go.mod names: %v", err)}
+	}
+	root, version, _ := strings.Cut(said, "\n")
+	for _, file := range []string{"go.work", "go.mod"} {
+		for _, m := range module.FindAllStringSubmatch(readPin(dir, file), -1) {
+			if has := number.FindString(version); has != "" && len(conflicts) == 0 && newer(m[1], has) {
+				conflicts = []string{conflict(Pin{file, "go", m[1]}, has)}
+			}
+		}
 	}
 	bin := filepath.Join(strings.TrimSpace(root), "bin")
 	target, err := filepath.EvalSymlinks(program)
 	if err != nil || filepath.Dir(target) == bin || within(dir, bin) || !executable(filepath.Join(bin, "go")) {
-		return environ, nil
+		return environ, nil, conflicts
 	}
 	return append(slices.Clone(environ), "PATH="+bin+string(filepath.ListSeparator)+stage.Lookup(environ, "PATH")),
-		[]string{fmt.Sprintf("commands have the go in %s, which the module names", bin)}
+		[]string{fmt.Sprintf("commands have the go in %s, which the module names", bin)}, conflicts
 }
 
 // switches reports whether a program starts by itself, in a checkout, the version that this names: pnpm from 9.7 on, and yarn

@@ -3,6 +3,7 @@ package shim
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,11 +55,11 @@ func TestThePinBeatsThePath(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".nvmrc"), []byte("18\n"), 0o600))
 	write(t, filepath.Join(dir, "bin/node"), "echo v20.11.1")
 	env := []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}
-	same, notes := Pinned(t.Context(), env, dir, []string{"node"})
+	same, _, conflicts := Pinned(t.Context(), env, dir, []string{"node"})
 	require.Equal(t, env, same)
-	require.Equal(t, []string{".nvmrc names node 18, and your shell and commands have 20.11.1: install 18, or correct the file"}, notes)
-	_, notes = Pinned(t.Context(), env, dir, []string{"python3"})
-	require.Empty(t, notes, "no command uses it")
+	require.Equal(t, []string{".nvmrc names node 18, and your shell and commands have 20.11.1: install 18, or correct the file"}, conflicts)
+	_, _, conflicts = Pinned(t.Context(), env, dir, []string{"python3"})
+	require.Empty(t, conflicts, "no command uses it")
 
 	require.True(t, switches(dir, "pnpm", "9.7.0"))
 	require.False(t, switches(dir, "pnpm", "9.6.1"))
@@ -70,7 +71,8 @@ func TestThePinBeatsThePath(t *testing.T) {
 	for _, version := range []string{"v18.9.0", "v18.20.4", "v180.1.0", "v20.0.0"} {
 		write(t, filepath.Join(dir, "nvm/versions/node", version, "bin/node"), "echo "+version)
 	}
-	other, notes := Pinned(t.Context(), env, dir, []string{"node"})
+	other, notes, conflicts := Pinned(t.Context(), env, dir, []string{"node"})
+	require.Empty(t, conflicts)
 	bin := filepath.Join(dir, "nvm/versions/node/v18.20.4/bin")
 	require.Equal(t, bin+":"+filepath.Join(dir, "bin")+":/usr/bin:/bin", stage.Lookup(other, "PATH"))
 	require.Equal(t, []string{"commands have the node in " + bin + ", because .nvmrc names 18"}, notes)
@@ -82,26 +84,40 @@ func TestTheGoOfAModuleBeatsThePath(t *testing.T) {
 	dir := home(t)
 	root := filepath.Join(dir, "mod/toolchain@v0.0.1-go1.26.9")
 	write(t, filepath.Join(root, "bin/go"), "true")
-	write(t, filepath.Join(dir, "bin/go"), `[ "$GOPROXY $*" = "off env GOROOT" ] && cat root`)
+	write(t, filepath.Join(dir, "bin/go"), `[ "$GOPROXY $*" = "off env GOROOT GOVERSION" ] && cat root`)
 	env := []string{"PATH=" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}
 	checkout := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(checkout, "root"), []byte(root+"\n"), 0o600))
-	other, notes := Pinned(t.Context(), env, checkout, []string{"go"})
+	other, notes, _ := Pinned(t.Context(), env, checkout, []string{"go"})
 	require.Equal(t, filepath.Join(root, "bin")+":"+filepath.Join(dir, "bin")+":/usr/bin:/bin", stage.Lookup(other, "PATH"))
 	require.Equal(t, []string{"commands have the go in " + filepath.Join(root, "bin") + ", which the module names"}, notes)
 
 	require.NoError(t, os.WriteFile(filepath.Join(checkout, "root"), []byte(dir), 0o600))
-	same, notes := Pinned(t.Context(), env, checkout, []string{"go"})
+	same, notes, conflicts := Pinned(t.Context(), env, checkout, []string{"go"})
 	require.Equal(t, env, same, "the one that is on PATH")
 	require.Empty(t, notes)
+	require.Empty(t, conflicts)
+
+	// With GOTOOLCHAIN=local go tells the version that it has, whatever the module names.
+	require.NoError(t, os.WriteFile(filepath.Join(checkout, "root"), []byte(dir+"\ngo1.26.8\n"), 0o600))
+	for text, want := range map[string]string{
+		"module x\n\ngo 1.26.8\n\ntoolchain go1.27.1\n": "go.mod names go 1.27.1, and your shell and commands have 1.26.8: install 1.27.1, or correct the file",
+		"module x\ngo 1.28 // comment\n":                "go.mod names go 1.28, and your shell and commands have 1.26.8: install 1.28, or correct the file",
+		"module x\ngo 1.26.8\n":                         "",
+		"module x\n// go 1.99\nrequire go 1.99\n":       "",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(checkout, "go.mod"), []byte(text), 0o600))
+		_, _, conflicts = Pinned(t.Context(), env, checkout, []string{"go"})
+		require.Equal(t, want, strings.Join(conflicts, "\n"), text)
+	}
 
 	write(t, filepath.Join(dir, "bin/go"), "echo 'go: toolchain not available' >&2; exit 1")
-	same, notes = Pinned(t.Context(), env, checkout, []string{"go"})
+	same, _, conflicts = Pinned(t.Context(), env, checkout, []string{"go"})
 	require.Equal(t, env, same)
-	require.Len(t, notes, 1)
-	require.Contains(t, notes[0], "toolchain not available")
-	_, notes = Pinned(t.Context(), env, checkout, []string{"gofmt"})
-	require.Empty(t, notes)
+	require.Len(t, conflicts, 1)
+	require.Contains(t, conflicts[0], "toolchain not available")
+	_, notes, conflicts = Pinned(t.Context(), env, checkout, []string{"gofmt"})
+	require.Empty(t, append(notes, conflicts...))
 }
 
 // Go starts a toolchain that a search path leads to: none of the repository, before a person has trusted that.

@@ -82,6 +82,7 @@ type Project struct {
 	Environment Environment `json:"environment,omitzero" jsonschema:"Ignored paths of your own checkout that every tree gets in place of a setup: the word checkout, or a list."`
 	// Toolchain lists requirements for workers elsewhere.
 	Toolchain   map[string]string `json:"toolchain,omitempty" jsonschema:"What workers elsewhere must have: versions by program, e.g. {go: 1.26, node: 20.11}, or what they were started inside of, e.g. {image: sha256:...}."`
+	Pins        string            `json:"pins,omitempty" enum:"shell,require" jsonschema:"Where a file such as .nvmrc or go.mod names a version that this machine lacks. require: refuse to start. shell: use the programs of the shell. Default: ask on a terminal, else report it."`
 	Regenerate  []string          `json:"regenerate,omitempty" jsonschema:"A command without network that makes derived files again in each tested tree, before its gates."`
 	Derived     []string          `json:"derived,omitzero" jsonschema:"Globs of ignored paths that are made from tracked files; default guessed from what setup leaves."`
 	Loopback    bool              `json:"loopback,omitempty" jsonschema:"Lets setup reach this machine's own addresses through the proxy too."`
@@ -240,6 +241,12 @@ var RepositoryVars = strings.Fields(`GIT_DIR GIT_WORK_TREE GIT_IMPLICIT_WORK_TRE
 
 const namesRepository = "%s names the repository of the shell that starts Divisi, and commands work in a tree of their own: " +
 	"take it out"
+
+// The values of Pins.
+const (
+	PinsShell   = "shell"
+	PinsRequire = "require"
+)
 
 // HistoryFull has trees of agents have the files of the whole history.
 const HistoryFull = "full"

@@ -31,9 +31,16 @@ func Open(dir, identity, repository string, trees ...string) (*Store, error) {
 	return &Store{filepath.Join(dir, identity+".json"), repository}, nil
 }
 
-// Twin is the place of another decision about the same repository: whether its commands may run outside the sandbox.
-func (s *Store) Twin() *Store {
-	return &Store{strings.TrimSuffix(s.path, ".json") + ".twin.json", s.repository}
+// The subjects of other decisions about a repository: whether its commands may run outside the sandbox, and with other versions
+// of programs than its files name.
+const (
+	Twin = "twin"
+	Pins = "pins"
+)
+
+// About is the place of the decision about a subject.
+func (s *Store) About(subject string) *Store {
+	return &Store{strings.TrimSuffix(s.path, ".json") + "." + subject + ".json", s.repository}
 }
 
 // inside reports whether a directory, or the nearest one above it that exists, lies in one of the trees.

@@ -72,8 +72,10 @@ type Half struct {
 	writePlan func(ctx context.Context, plan File) (string, error)
 	// agreeFetch is Options.Fetch.
 	agreeFetch func(ctx context.Context, clone PartialClone) (bool, error)
-	notes      *memory.Memory
-	Notices    []string
+	// agreePins is Options.Pins.
+	agreePins func(ctx context.Context, conflicts []string) (bool, error)
+	notes     *memory.Memory
+	Notices   []string
 	// gaps are hints about the recording that the working half makes.
 	gaps atomic.Pointer[string]
 	// limits are quotas as workers were told them.

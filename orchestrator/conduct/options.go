@@ -103,6 +103,9 @@ type Options struct {
 	// Twin compares the gates of the final head with a run of setup and gates outside the sandbox, as the user of this process.
 	// It decides whether the commands may; without a yes the run does not start. nil for no such comparison.
 	Twin func(ctx context.Context, commands []string) (bool, error)
+	// Pins decides whether the run may start with programs in other versions than files of the repository name, where the project
+	// does not decide. Each conflict tells what to install. Where it is nil the run starts, and tells them.
+	Pins func(ctx context.Context, conflicts []string) (bool, error)
 	// Fetch decides whether objects of the base commit that a partial clone lacks are fetched from its remote, with the git
 	// settings and credentials of the account of this process, into StateDir. Without a yes, or when it is nil, the run does
 	// not start.

@@ -116,7 +116,7 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 		return nil, err
 	}
 	h.skipped, h.broken, h.repoRoles = set.Skipped, set.Broken, set.Repository
-	h.writePlan, h.agreeFetch = o.WritePlan, o.Fetch
+	h.writePlan, h.agreeFetch, h.agreePins = o.WritePlan, o.Fetch, o.Pins
 	h.Spec = run.Spec{
 		Program: release.Version(), Goal: o.Goal, Repo: h.Checkout.Top, Base: base, Branch: h.Checkout.Branch,
 		Submodules: h.Checkout.Submodules, Project: *project, Roles: set.Roles,

@@ -83,7 +83,7 @@ func (h here) programs(ctx context.Context, allow bool) error {
 	if h.Checkout == nil {
 		return nil
 	}
-	notes, err := h.shell.Check(ctx, &h.Spec, h.Checkout.Top, allow)
+	notes, err := h.shell.Check(ctx, &h.Spec, h.Checkout.Top, allow, h.agreePins)
 	h.Notices = append(h.Notices, notes...)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/sandbox/stage"
 	"divisi/internal/shim"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
@@ -24,6 +25,8 @@ type Shell struct {
 	once    sync.Once
 	environ []string
 	notes   []string
+	// conflicts tell of programs in other versions than the checkout names.
+	conflicts []string
 }
 
 // Environ is the environment that commands take their PATH from. dir is the checkout; empty for none.
@@ -37,8 +40,16 @@ func (s *Shell) Environ(ctx context.Context, order *run.Spec, dir string) []stri
 		ran = append(ran, gatesOf(order)...)
 		var replaced []shim.Replaced
 		s.environ, replaced, s.notes = shim.Environ(ctx, os.Environ(), dir, ran, environment.Names(ran))
+		names := append(shim.Words(ran), environment.Names(ran)...)
+		setup := strings.Join(order.Project.Setup.Command, " ")
+		for _, p := range shim.Pins(dir) {
+			// The setup installs it, or a person has decided.
+			if strings.Contains(setup, p.Program+"@"+p.Version) || order.Project.Pins == spec.PinsShell {
+				names = slices.DeleteFunc(names, func(name string) bool { return name == p.Program })
+			}
+		}
 		var pinned []string
-		s.environ, pinned = shim.Pinned(ctx, s.environ, dir, append(shim.Words(ran), environment.Names(ran)...))
+		s.environ, pinned, s.conflicts = shim.Pinned(ctx, s.environ, dir, names)
 		s.notes = append(s.notes, pinned...)
 		for _, r := range replaced {
 			if r.Named {
@@ -54,9 +65,23 @@ func (s *Shell) Environ(ctx context.Context, order *run.Spec, dir string) []stri
 func (s *Shell) Search() string { return stage.Lookup(s.environ, "PATH") }
 
 // Check refuses a run with a gate whose programs are others than those of the user's shell. In a run that may land what is not
-// proven, nothing is proven then. notes are what a person should know of it.
-func (s *Shell) Check(ctx context.Context, order *run.Spec, dir string, allow bool) (notes []string, err error) {
+// proven, nothing is proven then. notes are what a person should know of it. Where a program has another version than the
+// checkout names, agree decides, unless the project does; nil for no question.
+func (s *Shell) Check(
+	ctx context.Context, order *run.Spec, dir string, allow bool, agree func(context.Context, []string) (bool, error),
+) (notes []string, err error) {
 	environ := s.Environ(ctx, order, dir)
+	if yes := agree == nil; len(s.conflicts) > 0 && order.Project.Pins != spec.PinsShell {
+		if !yes && order.Project.Pins == "" {
+			yes, err = agree(ctx, s.conflicts)
+		}
+		if err == nil && (!yes || order.Project.Pins == spec.PinsRequire) {
+			err = usage.Errorf("%s", strings.Join(s.conflicts, "\n"))
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	differ, err := shim.Unlike(ctx, environ, gatesOf(order))
 	switch {
 	case err != nil:
@@ -66,7 +91,7 @@ func (s *Shell) Check(ctx context.Context, order *run.Spec, dir string, allow bo
 			strings.Join(differ, "\n")), usage.NoGates)
 	}
 	order.Programs = differ
-	return append(append(s.notes, languages(environ, order.Project.Env)...), differ...), nil
+	return append(slices.Concat(s.notes, s.conflicts, languages(environ, order.Project.Env)), differ...), nil
 }
 
 func gatesOf(order *run.Spec) (commands [][]string) {

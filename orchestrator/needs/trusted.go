@@ -83,7 +83,17 @@ func TwinTrustOf(ctx context.Context, stateDir, dir string, commands []string) (
 	t.Requests, t.Trusted = append(t.Requests, commands...), false
 	t.Agreed, t.Changes = time.Time{}, nil
 	if t.store != nil {
-		t.store = t.store.Twin()
+		t.store = t.store.About(trust.Twin)
+		t.compare()
+	}
+	return t, errors.Join(err, t.Fault)
+}
+
+// PinsTrustOf is the same for versions of programs that are not those which files of the repository name.
+func PinsTrustOf(ctx context.Context, stateDir, dir string, conflicts []string) (*Trust, error) {
+	t, err := TrustOf(ctx, stateDir, dir, conflicts, nil)
+	if t.store != nil {
+		t.store, t.Trusted = t.store.About(trust.Pins), false
 		t.compare()
 	}
 	return t, errors.Join(err, t.Fault)
@@ -110,20 +120,17 @@ func (t *Trust) Agree() error {
 }
 
 // Revoke forgets the decision, and reports whether there was one.
-func (t *Trust) Revoke() (bool, error) {
+func (t *Trust) Revoke() (had bool, err error) {
 	if t.store == nil {
 		return false, t.Fault
 	}
-	err, twin := t.store.Forget(), t.store.Twin().Forget()
-	if errors.Is(err, fs.ErrNotExist) {
-		err, twin = twin, nil
+	for _, s := range []*trust.Store{t.store, t.store.About(trust.Twin), t.store.About(trust.Pins)} {
+		switch forgot := s.Forget(); {
+		case forgot == nil:
+			had = true
+		case !errors.Is(forgot, fs.ErrNotExist):
+			err = errors.Join(err, forgot)
+		}
 	}
-	if errors.Is(twin, fs.ErrNotExist) {
-		twin = nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	err = errors.Join(err, twin)
-	return err == nil, err
+	return had && err == nil, err
 }

@@ -16,6 +16,7 @@ import (
 	"divisi/internal/usage"
 	"divisi/orchestrator"
 	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/needs"
 )
 
 // Flags are the flags of run, demo and resume.
@@ -239,10 +240,26 @@ func (g *Globals) prepare(o *Flags) (*view, error) {
 			return g.agreeTwin(ctx, o, "run --twin", commands)
 		}
 	}
+	if g.Interactive() && !o.dryRun {
+		o.Pins = func(ctx context.Context, conflicts []string) (bool, error) { return g.agreePins(ctx, o, conflicts) }
+	}
 	o.Fetch = func(ctx context.Context, clone orchestrator.PartialClone) (bool, error) {
 		return g.fetches(ctx, o, clone)
 	}
 	return g.machine(&o.Machine, o.sandbox)
+}
+
+// agreePins asks whether a run may have other versions of programs than files of the repository name, unless a person has agreed
+// to the same.
+func (g *Globals) agreePins(ctx context.Context, o *Flags, conflicts []string) (bool, error) {
+	about, err := needs.PinsTrustOf(g.Log.WithContext(ctx), g.StateDir, o.Repo, conflicts)
+	if err != nil || about.Trusted {
+		return err == nil, err
+	}
+	t := &Trust{Trust: about}
+	list := display.SanitizeLines(strings.Join(conflicts, "\n"))
+	return true, t.askIn(ctx, g, list+"\nUse the programs of your shell in this repository, as they are?",
+		list+"\nNothing was run; pins: shell in "+projectPlace+" keeps the programs of the shell for all")
 }
 
 // fetches decides whether what a partial clone lacks is fetched.
