@@ -35,11 +35,23 @@ type Replaced struct {
 	Named bool
 }
 
+// Lost is a program of a command for which a manager named none, and why. Other is the one that commands have in its place; ""
+// for none.
+type Lost struct{ Name, Why, Other string }
+
+// String is the report of it in one line.
+func (l Lost) String() string {
+	said := fmt.Sprintf("commands do not find the %s of your shell: %s", l.Name, l.Why)
+	if l.Other != "" {
+		said += "; they have " + l.Other
+	}
+	return said
+}
+
 // Environ replaces in the PATH of an environment the directories of shims by those of the real programs, which their managers
-// name in the directory dir for the programs of some commands, and for others that these can start. notes tell of programs of
-// the commands for which a manager named none.
+// name in the directory dir for the programs of some commands, and for others that these can start.
 func Environ(ctx context.Context, environ []string, dir string, commands [][]string, also []string) (
-	env []string, replaced []Replaced, notes []string,
+	env []string, replaced []Replaced, lost []Lost,
 ) {
 	words := Words(commands)
 	names := append(slices.Clone(words), also...)
@@ -51,19 +63,22 @@ func Environ(ctx context.Context, environ []string, dir string, commands [][]str
 			kept = append(kept, shims)
 			continue
 		}
-		r := Replaced{Shims: shims}
+		r, silent := Replaced{Shims: shims}, error(nil)
 		for _, name := range append(slices.Clone(names), others(manager, shims, names)...) {
 			if !executable(filepath.Join(shims, name)) || slices.ContainsFunc(append(kept, r.Dirs...), func(dir string) bool {
 				return executable(filepath.Join(dir, name))
 			}) {
 				continue
 			}
-			program, err := which(ctx, environ, dir, manager, name)
-			if err != nil && slices.Contains(words, name) {
-				notes = append(notes, fmt.Sprintf("commands do not find the %s of your shell: %v", name, err))
+			program, err := "", silent
+			if err == nil {
+				program, err = which(ctx, environ, dir, manager, name)
 			}
 			if errors.Is(err, errSilent) {
-				break // it would be as long for each name
+				silent = err // it would be as long for each name
+			}
+			if err != nil && slices.Contains(words, name) {
+				lost = append(lost, Lost{Name: name, Why: err.Error()})
 			}
 			if err != nil {
 				continue
@@ -75,7 +90,11 @@ func Environ(ctx context.Context, environ []string, dir string, commands [][]str
 	if len(replaced) == 0 {
 		return environ, nil, nil
 	}
-	return append(slices.Clone(environ), "PATH="+strings.Join(kept, string(filepath.ListSeparator))), replaced, notes
+	path := strings.Join(kept, string(filepath.ListSeparator))
+	for i := range lost {
+		lost[i].Other = find(path, lost[i].Name)
+	}
+	return append(slices.Clone(environ), "PATH="+path), replaced, lost
 }
 
 // maxShims is how many shims that no command names a manager is asked for.

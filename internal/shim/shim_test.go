@@ -61,16 +61,17 @@ echo `+versions+`/*/bin/"$2"`)
 			repo := home(t)
 			require.NoError(t, os.WriteFile(filepath.Join(repo, "pin"), nil, 0o600))
 			env := []string{"PATH=/first:" + shims + ":" + filepath.Join(dir, "bin") + ":/usr/bin:/bin"}
-			got, replaced, notes := Environ(t.Context(), env, repo, [][]string{{"sh", "-c", "gone; python3"}}, []string{"pip", "node"})
+			got, replaced, lost := Environ(t.Context(), env, repo, [][]string{{"sh", "-c", "gone; python3"}}, []string{"pip", "node"})
 			dirs := []string{filepath.Join(versions, "3/bin")}
 			if layout.several {
 				dirs = append(dirs, filepath.Join(versions, "4/bin"))
 			}
 			require.Equal(t, "/first:"+strings.Join(dirs, ":")+":"+filepath.Join(dir, "bin")+":/usr/bin:/bin", stage.Lookup(got, "PATH"))
 			require.Equal(t, []Replaced{{shims, dirs, true}}, replaced)
-			require.Len(t, notes, 1)
-			require.Contains(t, notes[0], "commands do not find the gone of your shell: ")
-			require.Contains(t, notes[0], "gone: not installed")
+			require.Len(t, lost, 1)
+			require.Contains(t, lost[0].String(), "commands do not find the gone of your shell: ")
+			require.Contains(t, lost[0].String(), "gone: not installed")
+			require.Empty(t, lost[0].Other)
 		})
 	}
 }
@@ -107,11 +108,11 @@ func TestBadAnswersOfAManager(t *testing.T) {
 			write(t, filepath.Join(dir, ".pyenv/shims/python3"), "")
 			write(t, filepath.Join(dir, ".pyenv/bin/pyenv"), c.script)
 			env := []string{"PATH=" + filepath.Join(dir, ".pyenv/shims") + ":/usr/bin:/bin"}
-			got, _, notes := Environ(t.Context(), env, home(t), [][]string{{"python3"}}, nil)
+			got, _, lost := Environ(t.Context(), env, home(t), [][]string{{"python3"}}, nil)
 			require.Equal(t, "/usr/bin:/bin", stage.Lookup(got, "PATH"))
-			require.Len(t, notes, 1)
-			require.Contains(t, notes[0], c.want)
-			require.Less(t, len(notes[0]), 1000)
+			require.Len(t, lost, 1)
+			require.Contains(t, lost[0].Why, c.want)
+			require.Less(t, len(lost[0].String()), 1000)
 		})
 	}
 }
@@ -129,9 +130,12 @@ func TestAManagerThatHangs(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, ".asdf/bin/asdf"), "echo $2 >> "+asked+"; exec sleep 60")
 	env := []string{"PATH=" + filepath.Join(dir, ".asdf/shims") + ":/usr/bin:/bin"}
-	_, _, notes := Environ(t.Context(), env, home(t), [][]string{{"python3"}}, nil)
-	require.Len(t, notes, 1)
-	require.Contains(t, notes[0], "asdf which python3 does not answer within 5s")
+	write(t, filepath.Join(dir, "own/ruby"), "")
+	env[0] += ":" + filepath.Join(dir, "own")
+	_, _, lost := Environ(t.Context(), env, home(t), [][]string{{"python3"}, {"ruby"}}, nil)
+	require.Len(t, lost, 2)
+	require.Contains(t, lost[0].Why, "asdf which python3 does not answer within 5s")
+	require.True(t, strings.HasSuffix(lost[1].String(), "they have "+filepath.Join(dir, "own/ruby")), "it was not asked")
 	data, err := os.ReadFile(asked)
 	require.NoError(t, err)
 	require.Equal(t, "python3\n", string(data))

@@ -17,6 +17,9 @@ func Environ(ctx context.Context, s *wire.Setup) (environ, notes []string) {
 		commands = append(commands, g.Command)
 	}
 	home, _ := os.UserHomeDir() // without one the managers are asked here
-	environ, _, notes = shim.Environ(ctx, os.Environ(), home, commands, environment.Names(commands))
+	environ, _, lost := shim.Environ(ctx, os.Environ(), home, commands, environment.Names(commands))
+	for _, l := range lost {
+		notes = append(notes, l.String())
+	}
 	return environ, notes
 }

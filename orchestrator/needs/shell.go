@@ -25,6 +25,7 @@ type Shell struct {
 	once    sync.Once
 	environ []string
 	notes   []string
+	lost    []shim.Lost
 	// conflicts tell of programs in other versions than the checkout names.
 	conflicts []string
 }
@@ -39,7 +40,7 @@ func (s *Shell) Environ(ctx context.Context, order *run.Spec, dir string) []stri
 		}
 		ran = append(ran, gatesOf(order)...)
 		var replaced []shim.Replaced
-		s.environ, replaced, s.notes = shim.Environ(ctx, os.Environ(), dir, ran, environment.Names(ran))
+		s.environ, replaced, s.lost = shim.Environ(ctx, os.Environ(), dir, ran, environment.Names(ran))
 		names := append(shim.Words(ran), environment.Names(ran)...)
 		setup := strings.Join(order.Project.Setup.Command, " ")
 		for _, p := range shim.Pins(dir) {
@@ -83,6 +84,14 @@ func (s *Shell) Check(
 		}
 	}
 	differ, err := shim.Unlike(ctx, environ, gatesOf(order))
+	words := shim.Words(gatesOf(order))
+	for _, l := range s.lost {
+		if l.Other != "" && slices.Contains(words, l.Name) {
+			differ = append(differ, l.String())
+		} else {
+			s.notes = append(s.notes, l.String())
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, err
