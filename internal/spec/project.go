@@ -123,6 +123,9 @@ const RegenerateGate = "regenerate"
 // MutantsGate is the name of the gate that proves tests of code that exists: see package mutant.
 const MutantsGate = "mutants"
 
+// WeakerGate is the name of the gate that tries whether tests which a patch changes still notice what they noticed.
+const WeakerGate = "weaker"
+
 // AllGates returns the gates with the one that makes derived files again, which comes first: its failure is the patch's, and what
 // it leaves in ignored paths the others see.
 func (p *Project) AllGates() []Gate {
@@ -140,8 +143,8 @@ func (p *Project) derivedProblems(v *problems) {
 			v.addf(fmt.Sprintf("gates[%d].name", i), "",
 				"%s is the name of the gate that the field regenerate is", RegenerateGate)
 		}
-		if g.Name == MutantsGate {
-			v.addf(fmt.Sprintf("gates[%d].name", i), "", "%s is the name of the gate that proves new tests", MutantsGate)
+		if g.Name == MutantsGate || g.Name == WeakerGate {
+			v.addf(fmt.Sprintf("gates[%d].name", i), "", "%s is the name of a gate that tries tests", g.Name)
 		}
 	}
 	for i, glob := range p.Derived {

@@ -73,7 +73,8 @@ type Receipt struct {
 	Names          []string `json:"names,omitempty"`
 	Missing        string   `json:"missing,omitempty"`
 	MissingSkipped string   `json:"missing_skipped,omitempty"`
-	// Kills are, of the gate MutantsGate, the first changes of the code that the tests find and that no other test finds.
+	// Kills are, of the gate MutantsGate, the first changes of the code that the tests find and that no other test finds; of
+	// WeakerGate those that the tests find as they did before.
 	Kills []string `json:"kills,omitempty"`
 	// Appeared are the failures of a gate of a batch that mends which did not run before: no fault of the batch. Sorted.
 	Appeared []string `json:"appeared,omitempty"`

@@ -130,6 +130,8 @@ type Finding struct {
 	Path string
 	Line int
 	Text string
+	// Open reports that an experiment with the tests can tell whether it is so.
+	Open bool
 }
 
 // String is the finding in one line.

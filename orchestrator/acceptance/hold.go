@@ -12,11 +12,15 @@ func hold(t *run.Task, evidence ...string) []run.Action {
 	return []run.Action{run.HoldPatch(t, run.Doubt{Evidence: evidence})}
 }
 
-// ask holds a patch for what was found, unless only its size is questionable, and that of this task was accepted before.
+// ask holds a patch for what was found, unless only its size is questionable, and that of this task was accepted before, or an
+// experiment can tell whether its tests are weaker.
 func ask(s *run.State, t *run.Task, v Verdict) []run.Action {
 	d := run.Doubt{Evidence: v.Evidence(), Size: v.size(), Skips: v.skips()}
 	if d.Size && slices.ContainsFunc(t.Doubts, func(had run.Doubt) bool { return had.Size && had.Accepted() }) {
 		return accept(s, t)
+	}
+	if v.tries() {
+		return try(t, v, d)
 	}
 	return []run.Action{run.HoldPatch(t, d)}
 }

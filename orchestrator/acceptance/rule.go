@@ -191,7 +191,7 @@ func judgeIt(t *run.Task, judge string) run.Action {
 // which costs tokens, the task waits for them.
 func SettleVerify(s *run.State) []run.Action {
 	for t := range s.Tasks.In(run.TaskVerifying) {
-		if t.VerifyR != nil && t.VerifyR.Attempt == t.Verify {
+		if t.Trial == nil && t.VerifyR != nil && t.VerifyR.Attempt == t.Verify {
 			if actions := judged(s, t); len(actions) > 0 {
 				return actions
 			}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"divisi/orchestrator/acceptance/testsource"
 	"divisi/orchestrator/acceptance/testsource/gosource"
@@ -49,6 +50,7 @@ func (p *Patch) compare() {
 		}
 	}
 	for i, changes := range own {
+		weaker, edited := len(p.weaker), len(p.edited)
 		switch {
 		case len(changes) == 0:
 		case i == testsource.Go:
@@ -57,8 +59,34 @@ func (p *Patch) compare() {
 			before, after := filesOf(changes)
 			p.weigh(testsource.Read(i, before), testsource.Read(i, after))
 		}
+		if compared[i] {
+			open(p.weaker[weaker:])
+			open(p.edited[edited:])
+		}
 	}
 }
+
+// compared are the languages whose tests an experiment can compare.
+var compared = map[int]bool{testsource.Go: true}
+
+// open marks the findings that an experiment can answer: what tests assert less, and with other values. That a test, a row or a
+// run of it is gone stays a question: a change of the code that it alone would find may not be among those that are tried.
+func open(found []Finding) {
+	for i := range found {
+		found[i].Open = found[i].Path != "" && !slices.ContainsFunc(gone, func(words string) bool {
+			return strings.HasPrefix(found[i].Text, words) || strings.HasSuffix(found[i].Text, words)
+		})
+	}
+}
+
+// gone are words of the findings that no experiment answers.
+var gone = []string{
+	kindNames[testsource.Tests], kindNames[testsource.Cases], kindNames[testsource.Skips], kindNames[testsource.Exits],
+	kindNames[testsource.Off], silent,
+}
+
+// silent ends the finding that a test has no assertion left.
+const silent = "asserts nothing any more"
 
 // filesOf are both sides of some changes.
 func filesOf(changes []Change) (before, after []testsource.File) {
@@ -142,7 +170,7 @@ func (p *Patch) expected(old, fresh map[string]testsource.Unit, missing bool) {
 		case !had && missing && idle > 0:
 			idle--
 		case had && b.Counts[testsource.Assertions] > 0, !had && missing:
-			p.weaker = append(p.weaker, at(a.Path, a.Line, "%s asserts nothing any more", a.Name))
+			p.weaker = append(p.weaker, at(a.Path, a.Line, "%s %s", a.Name, silent))
 		}
 		if had && has {
 			p.changed(b.Literals, a.Literals)

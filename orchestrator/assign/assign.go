@@ -74,6 +74,10 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 	case strings.HasPrefix(d.Task, run.BatchTask), strings.HasPrefix(d.Task, run.ReproveTask),
 		strings.HasSuffix(d.Task, run.RedSuffix):
 		a.Baseline, a.Others, a.Since = g.st.Proofs.AsOf(g.st.Batches.ReprovenAt(d.Task)), g.others(d), d.Since
+		if of := g.st.Tasks.ByID[strings.TrimSuffix(d.Task, run.RedSuffix)]; of != nil && of.Trial != nil {
+			g.assignTrial(a, d, of)
+			return a, nil
+		}
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
 		a.Task.Mends = d.Mends
 	case d.Task == run.SetupTask:
@@ -130,6 +134,14 @@ func untimed(t spec.Task, gates []spec.Gate) spec.Task {
 		t.Limits.Time += cmp.Or(g.Timeout, spec.Duration(gate.DefaultTimeout))
 	}
 	return t
+}
+
+// assignTrial is an experiment with tests: those of the directories of some files, by the words of their task.
+func (g *given) assignTrial(a *wire.Assignment, d *run.Dispatch, of *run.Task) {
+	trial := spec.Gate{Name: spec.WeakerGate, Command: []string{"go", "test"}, Timeout: spec.Duration(g.st.TrialTime())}
+	a.Project.Gates = append(slices.Clip(a.Project.Gates), trial)
+	a.Task = untimed(gateTask(d.Task, "Try whether tests are weaker", d.Gates), a.Project.Gates)
+	a.Task.Files, a.Task.Brief, a.Role = of.Trial.Files, of.Task.Brief, gatesAlone(a.Role)
 }
 
 func (g *given) assignVerify(a *wire.Assignment, id, of string) error {

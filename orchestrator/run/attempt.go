@@ -245,7 +245,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		}
 		return
 	}
-	t.Reason, t.Forgotten = d.Reason, d.Forgotten
+	t.Reason, t.Forgotten, t.Trial = d.Reason, d.Forgotten, d.Trial
 	t.Part, t.Suspected = 0, Suspected{}
 	if d.Doubt != nil {
 		t.doubt(*d.Doubt, e.Pos)
@@ -285,7 +285,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		if d.State == TaskSkipped {
 			s.Tasks.leave(t)
 		}
-	case d.State == TaskVerifying && d.Dispatch != nil:
+	case d.State == TaskVerifying && d.Dispatch != nil && d.Trial == nil:
 		t.Verify = d.Dispatch.Attempt
 	case d.State == TaskRunning && d.Dispatch != nil:
 		t.Attempt, t.Choice = d.Dispatch.Attempt, t.Next

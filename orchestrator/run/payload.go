@@ -29,7 +29,7 @@ type TaskState string
 const (
 	TaskPending   TaskState = "pending"   // waits for dependencies, its write set, or a cap
 	TaskRunning   TaskState = "running"   // an attempt is on the queue or with a worker
-	TaskVerifying TaskState = "verifying" // its patch is with a judge
+	TaskVerifying TaskState = "verifying" // its patch is with a judge, or its tests are tried
 	TaskHeld      TaskState = "held"      // its patch waits for a decision
 	TaskAccepted  TaskState = "accepted"  // its patch waits in the landing queue
 	TaskLanding   TaskState = "landing"   // its patch is in a batch that is being tested
@@ -299,6 +299,8 @@ type TaskData struct {
 	// Doubt is set with state held; Decision, about the patch, with the state that follows: running where the patch continues.
 	Doubt    *Doubt   `json:"doubt,omitempty"`
 	Decision *Decided `json:"decision,omitempty"`
+	// Trial is set with state verifying where an experiment with the tests of the patch is to be made, and with its dispatch.
+	Trial *Trial `json:"trial,omitempty"`
 	// Revision is set when the task begins again, from any state but landing and the good ends: with state pending, or with
 	// accepted where its patch only waits for its change set.
 	Revision *Revision `json:"revision,omitempty"`
@@ -310,8 +312,8 @@ type TaskData struct {
 
 // Dispatch is one attempt put on the queue.
 type Dispatch struct {
-	// Task is the id on the queue: the task's own, that of its judge, <task>--verify, of its tests alone, <task>--red, or of a
-	// batch, --batch-<number>.
+	// Task is the id on the queue: the task's own, that of its judge, <task>--verify, of its tests alone or an experiment with
+	// them, <task>--red, or of a batch, --batch-<number>.
 	Task    string `json:"task"`
 	Attempt int    `json:"attempt"`
 	Role    string `json:"role"`

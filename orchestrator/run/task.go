@@ -63,6 +63,8 @@ type Task struct {
 	Unprovable bool
 	// Red is the newest run of its tests without the change; nil for none.
 	Red *Red
+	// Trial is the experiment that its patch waits for; nil for none.
+	Trial *Trial
 	// Waited is set where an attempt of its command was not counted, since it was last revised: what the command needs may have
 	// been away.
 	Waited bool

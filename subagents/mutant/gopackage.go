@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path"
@@ -36,6 +33,9 @@ type Experiment struct {
 	Flags []string
 	// Before has, by its name, each test file of the package that the patch changes, as it was: nil for one that was not there.
 	Before map[string][]byte
+	// Base has, by its path from the package, each other Go file that the patch changes, as it was: nil for one that was not
+	// there.
+	Base map[string][]byte
 	// Wanted reports whether a mutant, which has no number yet, is one.
 	Wanted func(Mutant) bool
 	// Number returns a number above 0 that no test can guess: those of mutants begin at one, and others choose none.
@@ -65,23 +65,47 @@ const maxSource = 4 << 20
 // Compile compiles the tests of a package with its mutants.
 func Compile(ctx context.Context, e Experiment) (*GoPackage, error) {
 	p := &GoPackage{Experiment: e}
-	files, err := p.sources(ctx)
+	mutated, err := p.prepare(ctx, newTests, nil)
 	if err != nil {
 		return nil, err
 	}
-	refused, first := map[Mutant]bool{}, e.Number()
+	maps.Copy(mutated, p.Before)
+	said, ok, err := p.compile(ctx, oldTests, mutated)
+	if err == nil && !ok {
+		err = fmt.Errorf("compile the tests before the patch with mutants: %w: %s", ErrRefused, firstLine(said))
+	}
+	if err == nil {
+		p.had, err = p.made(oldTests)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, p.clean()
+}
+
+// prepare compiles a test program of the package in which some files have other texts, with the mutants that compile. It returns
+// the files with mutants.
+func (p *GoPackage) prepare(ctx context.Context, program string, others map[string][]byte) (map[string][]byte, error) {
+	files, err := p.sources(ctx, others)
+	if err != nil {
+		return nil, err
+	}
+	refused, first := map[Mutant]bool{}, p.Number()
 	for range maxCompiles {
-		mutated, mutants, err := Go(files, first, func(m Mutant) bool { return !refused[m] && e.Wanted(m) })
+		mutated, mutants, err := Go(files, first, func(m Mutant) bool { return !refused[m] && p.Wanted(m) })
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 		p.Mutants = mutants
-		said, ok, err := p.compile(ctx, newTests, mutated)
-		if err != nil {
-			return nil, err
+		with := maps.Clone(mutated)
+		for name, data := range others {
+			if with[name] == nil {
+				with[name] = data
+			}
 		}
-		if ok {
-			return p, p.compileBefore(ctx, mutated)
+		said, ok, err := p.compile(ctx, program, with)
+		if err != nil || ok {
+			return mutated, err
 		}
 		before := len(refused)
 		for _, m := range blamed(mutants, said) {
@@ -95,35 +119,39 @@ func Compile(ctx context.Context, e Experiment) (*GoPackage, error) {
 	return nil, fmt.Errorf("compile tests with mutants: %w: %d times", ErrRefused, maxCompiles)
 }
 
-// compileBefore compiles the tests that were there before, and removes what would show a test the numbers of mutants.
-func (p *GoPackage) compileBefore(ctx context.Context, mutated map[string][]byte) error {
-	with := maps.Clone(mutated)
-	for name, data := range p.Before {
-		with[name] = data
-	}
-	said, ok, err := p.compile(ctx, oldTests, with)
-	if err == nil && !ok {
-		err = fmt.Errorf("compile the tests before the patch with mutants: %w: %s", ErrRefused, firstLine(said))
+// made reports whether a program was compiled: a package without tests has none.
+func (p *GoPackage) made(program string) (bool, error) {
+	_, err := os.Lstat(filepath.Join(p.Place.Temp, program))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, fmt.Errorf("look for compiled tests: %w", err)
 	}
-	if _, err = os.Lstat(filepath.Join(p.Place.Temp, oldTests)); err == nil {
-		p.had = true
-	} else if !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("look for the tests before the patch: %w", err)
-	}
-	for name := range with {
-		if err := os.RemoveAll(filepath.Join(p.Place.Temp, prefix+name)); err != nil {
-			return fmt.Errorf("remove mutants: %w", err)
+	return true, nil
+}
+
+// clean removes what would show a test the numbers of mutants.
+func (p *GoPackage) clean() error {
+	files, err := os.ReadDir(p.Place.Temp)
+	for _, f := range files {
+		if err == nil && strings.HasPrefix(f.Name(), prefix) {
+			err = os.RemoveAll(filepath.Join(p.Place.Temp, f.Name()))
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove mutants: %w", err)
 	}
 	return nil
 }
 
-// sources are the Go files of the package that are compiled here, by their names.
-func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
-	list := slices.Concat([]string{"go", "list", "-e", "-json=GoFiles"}, p.Flags, []string{"."})
+// sources are the Go files of the package that are compiled here, by their names, where some have other texts.
+func (p *GoPackage) sources(ctx context.Context, others map[string][]byte) (map[string][]byte, error) {
+	if err := p.overlay(others); err != nil {
+		return nil, err
+	}
+	list := slices.Concat([]string{"go", "list", "-e", "-json=GoFiles", "-overlay", filepath.Join(p.Place.SeenTemp, overlay)},
+		p.Flags, []string{"."})
 	out, ok, err := p.Run(ctx, nil, list, firstLimit)
 	if err != nil {
 		return nil, err
@@ -141,6 +169,10 @@ func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
 	defer dir.Close() // it is read only
 	files := map[string][]byte{}
 	for _, name := range listed.GoFiles {
+		if data := others[name]; data != nil {
+			files[name] = data
+			continue
+		}
 		info, err := dir.Lstat(name)
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
 			continue // what is generated elsewhere, or a link, stays as it is
@@ -152,28 +184,39 @@ func (p *GoPackage) sources(ctx context.Context) (map[string][]byte, error) {
 	return files, nil
 }
 
-// compile compiles a test program in which some files have other texts; nil is that of a file that is not there.
-func (p *GoPackage) compile(ctx context.Context, program string, files map[string][]byte) (said []byte, ok bool, err error) {
+// overlay is the file with the names of the files that have other texts.
+const overlay = "overlay.json"
+
+// overlay writes files with other texts, by their paths from the package; nil is the text of a file that is not there.
+func (p *GoPackage) overlay(files map[string][]byte) error {
 	replace := map[string]string{}
 	for name, data := range files {
-		at := filepath.Join(p.Place.SeenDir, name)
+		at, as := filepath.Join(p.Place.SeenDir, name), prefix+strings.ReplaceAll(name, "/", "%")
 		if replace[at] = ""; data == nil {
 			continue
 		}
-		replace[at] = filepath.Join(p.Place.SeenTemp, prefix+name)
-		if err := os.WriteFile(filepath.Join(p.Place.Temp, prefix+name), data, 0o600); err != nil {
-			return nil, false, fmt.Errorf("write mutants: %w", err)
+		replace[at] = filepath.Join(p.Place.SeenTemp, as)
+		if err := os.WriteFile(filepath.Join(p.Place.Temp, as), data, 0o600); err != nil {
+			return fmt.Errorf("write mutants: %w", err)
 		}
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(p.Place.Temp, overlay), data, 0o600)
+	}
 	if err != nil {
+		return fmt.Errorf("write which files have mutants: %w", err)
+	}
+	return nil
+}
+
+// compile compiles a test program in which some files have other texts.
+func (p *GoPackage) compile(ctx context.Context, program string, files map[string][]byte) (said []byte, ok bool, err error) {
+	if err := p.overlay(files); err != nil {
 		return nil, false, err
 	}
-	if err := os.WriteFile(filepath.Join(p.Place.Temp, "overlay.json"), data, 0o600); err != nil {
-		return nil, false, fmt.Errorf("write mutants: %w", err)
-	}
 	return p.Run(ctx, nil, slices.Concat([]string{
-		"go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(p.Place.SeenTemp, "overlay.json"),
+		"go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", filepath.Join(p.Place.SeenTemp, overlay),
 		"-o", filepath.Join(p.Place.SeenTemp, program),
 	}, p.Flags, []string{"."}), firstLimit)
 }
@@ -266,43 +309,6 @@ const seenFile = "seen"
 
 // maxNamed is how many tests a message names.
 const maxNamed = 3
-
-// GoTests are the tests of a Go file whose text differs from that in another version of it; all where that has none of the name.
-func GoTests(file string, now, before []byte) ([]string, error) {
-	texts, err := testTexts(file, before)
-	if err != nil {
-		texts = nil // what could not be read before is new
-	}
-	changed, err := testTexts(file, now)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for name, text := range changed {
-		if texts[name] != text {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-func testTexts(file string, source []byte) (map[string]string, error) {
-	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, file, source, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, fmt.Errorf("read the tests of %s: %w", file, err)
-	}
-	texts := map[string]string{}
-	for _, d := range parsed.Decls {
-		fun, ok := d.(*ast.FuncDecl)
-		if ok && fun.Recv == nil && testName.MatchString(fun.Name.Name) && fun.Name.Name != "TestMain" {
-			from, to := set.PositionFor(fun.Pos(), false), set.PositionFor(fun.End(), false)
-			texts[fun.Name.Name] = string(source[from.Offset:to.Offset])
-		}
-	}
-	return texts, nil
-}
 
 func firstLine(out []byte) string {
 	for line := range strings.Lines(string(out)) {

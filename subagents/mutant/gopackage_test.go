@@ -243,5 +243,5 @@ func TestSpread(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []int{1, 2}, spread([]int{1, 2}, 3))
 	require.Equal(t, []int{0, 2, 5, 7}, spread([]int{0, 1, 2, 3, 5, 6, 7, 8}, 4))
-	require.Empty(t, spread(nil, 4))
+	require.Empty(t, spread([]int(nil), 4))
 }

@@ -160,7 +160,7 @@ func (p *GoPackage) idle(ctx context.Context, tests []string, numbers []int, lim
 }
 
 // spread takes some of a list, at even distances.
-func spread(list []int, most int) (some []int) {
+func spread[T any](list []T, most int) (some []T) {
 	for i := range min(len(list), most) {
 		some = append(some, list[i*len(list)/min(len(list), most)])
 	}

@@ -128,25 +128,38 @@ func (t *Executor) newTests(ctx context.Context) (packages map[string]*newPackag
 
 // kills tries mutants of the package in a directory of the tree with its new tests, in files that the patch does not change.
 func (t *Executor) kills(ctx context.Context, dir string, of *newPackage, budget time.Duration) (proof mutant.Proof, err error) {
-	ground, err := t.beside(sandbox.Gates)
+	e, end, err := t.experiment(dir)
 	if err != nil {
 		return proof, err
 	}
+	defer end()
+	e.Before, e.Wanted = of.before, func(m mutant.Mutant) bool { return !of.changed[m.File] }
+	p, err := mutant.Compile(ctx, e)
+	if err != nil {
+		return proof, err
+	}
+	return p.Prove(ctx, of.tests, budget)
+}
+
+// experiment is one with the package in a directory of the tree. Its commands run as gates do.
+func (t *Executor) experiment(dir string) (e mutant.Experiment, end func(), err error) {
+	ground, err := t.beside(sandbox.Gates)
+	if err != nil {
+		return e, nil, err
+	}
 	seen := ground.Place.Seen()
-	e := mutant.Experiment{
+	e = mutant.Experiment{
 		Place: mutant.Place{
 			Dir: filepath.Join(t.Dir, dir), SeenDir: filepath.Join(seen.Tree, dir),
 			Temp: filepath.Join(ground.Place.Temp, "mutants"), SeenTemp: filepath.Join(seen.Temp, "mutants"),
 		},
-		Flags: goFlags(t.Assignment.Project.Gates), Before: of.before,
-		Wanted: func(m mutant.Mutant) bool { return !of.changed[m.File] },
+		Flags:  goFlags(t.Assignment.Project.Gates),
 		Number: func() int { return 1 + rand.IntN(math.MaxInt32) }, //nolint:gosec // it is no secret
 	}
 	if err := os.MkdirAll(e.Place.Temp, 0o700); err != nil {
-		return proof, fmt.Errorf("make a directory for mutants: %w", err)
+		return e, nil, fmt.Errorf("make a directory for mutants: %w", err)
 	}
-	heard, stop := t.listen("mutants of " + dir)
-	defer stop()
+	heard, end := t.listen("mutants of " + dir)
 	e.Run = func(ctx context.Context, env, args []string, limit time.Duration) ([]byte, bool, error) {
 		out, err := sandbox.Run(ctx, sandbox.Command{
 			Args: args, Dir: e.Place.Dir, Env: slices.Concat(ground.Env, env), Place: ground.Place, Writable: ground.Writable,
@@ -161,11 +174,7 @@ func (t *Executor) kills(ctx context.Context, dir string, of *newPackage, budget
 		}
 		return []byte(out.Text()), out.Success(), nil
 	}
-	p, err := mutant.Compile(ctx, e)
-	if err != nil {
-		return proof, err
-	}
-	return p.Prove(ctx, of.tests, budget)
+	return e, end, nil
 }
 
 // decides are flags of go that decide what a package is compiled of.

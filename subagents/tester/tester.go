@@ -239,8 +239,11 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 		return spec.Receipt{}, err
 	}
 	defer release()
-	if g.Name == spec.MutantsGate {
+	switch g.Name {
+	case spec.MutantsGate:
 		return t.mutants(ctx, &g)
+	case spec.WeakerGate:
+		return t.weaker(ctx, &g)
 	}
 	heard, stop := t.listen("gate " + g.Name)
 	defer stop()

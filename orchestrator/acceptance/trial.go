@@ -1,0 +1,122 @@
+package acceptance
+
+import (
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/recovery"
+	"divisi/orchestrator/run"
+)
+
+// tries reports whether an experiment can release the patch: all that speaks against it is that its tests may be weaker.
+func (v Verdict) tries() bool {
+	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Open })
+}
+
+// try puts a patch aside for an experiment.
+func try(t *run.Task, v Verdict, d run.Doubt) []run.Action {
+	trial := &run.Trial{Doubt: d}
+	for _, f := range v.Findings {
+		trial.Files = append(trial.Files, f.Path)
+	}
+	slices.Sort(trial.Files)
+	trial.Files = slices.Compact(trial.Files)
+	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskVerifying, Trial: trial})}
+}
+
+// Try has experiments made with the tests of patches that wait for them, one after the other, the most suspicious first, and
+// decides what they tell.
+func Try(s *run.State) []run.Action {
+	var next *run.Task
+	busy := false
+	for t := range s.Tasks.In(run.TaskVerifying) {
+		switch {
+		case t.Trial == nil, s.OutOfBudget() && s.Spec.Spends(s.Judge(t)):
+		case t.Trial.Run > 0:
+			if actions := tried(s, t); actions != nil {
+				return actions
+			}
+			busy = true
+		case next == nil || len(t.Trial.Doubt.Evidence) > len(next.Trial.Doubt.Evidence):
+			next = t
+		}
+	}
+	if next == nil || busy || !s.Baselined() {
+		return nil
+	}
+	if r := receiptOf(s, next); r != nil {
+		return conclude(s, next, *r)
+	}
+	if s.TrialTime() <= 0 {
+		return unable(next, "experiments have taken their share of the time of the gates")
+	}
+	return begin(s, next)
+}
+
+// begin assigns the experiment.
+func begin(s *run.State, t *run.Task) []run.Action {
+	id, trial := t.Task.ID+run.RedSuffix, *t.Trial
+	trial.Run = s.Works.Next(id)
+	d := &run.Dispatch{
+		Task: id, Attempt: trial.Run, Role: spec.RoleTester, Head: t.Result.Patch.Commit, Gates: []string{spec.WeakerGate},
+		Since: t.Result.Patch.Base, InFirst: true,
+	}
+	data := run.TaskData{State: run.TaskVerifying, Trial: &trial, Dispatch: d}
+	return []run.Action{run.Assign{Append: run.Append{Task: t.Task.ID, Data: data}, Dispatch: d}}
+}
+
+// receiptOf is the receipt of an experiment with the same patch; nil for none.
+func receiptOf(s *run.State, t *run.Task) *spec.Receipt {
+	p, gate := t.Result.Patch, []string{spec.WeakerGate}
+	for _, r := range s.Proofs.PassedIn(s.Proofs.Reference(), p.Tree, gate, p.Base) {
+		return &r
+	}
+	for _, f := range s.Proofs.FailedIn(s.Proofs.Reference(), p.Tree, gate, p.Base) {
+		return &f.Receipt
+	}
+	return nil
+}
+
+// tried decides when an experiment has ended. One that could not be made is tried again; in the end the rules decide.
+func tried(s *run.State, t *run.Task) []run.Action {
+	w := s.Works[t.Task.ID+run.RedSuffix]
+	a := w.Attempts[t.Trial.Run]
+	if a.Result == nil {
+		return nil
+	}
+	for _, r := range a.Result.Receipts {
+		if r.Gate == spec.WeakerGate && r.Tree == t.Result.Patch.Tree {
+			return conclude(s, t, r)
+		}
+	}
+	tries := 0
+	for _, o := range w.Attempts {
+		if o.Head == a.Head && o.Epoch == a.Epoch {
+			tries++
+		}
+	}
+	f := run.FaultOf(a.Result)
+	if a.Result.Status == spec.StatusDone || tries >= recovery.MaxGateTries+s.Works.Foreign(w.ID) || recovery.Hopeless(f) {
+		return unable(t, f.Message)
+	}
+	return begin(s, t)
+}
+
+// conclude releases a patch whose tests notice what they did, and holds another one: what the experiment has found comes first,
+// and what it could not tell last.
+func conclude(s *run.State, t *run.Task, r spec.Receipt) []run.Action {
+	if r.Verdict != spec.VerdictFail {
+		return accept(s, t)
+	}
+	d := t.Trial.Doubt
+	d.Evidence = slices.Concat(r.Signatures, d.Evidence, strings.FieldsFunc(r.Tail, func(c rune) bool { return c == '\n' }))
+	return []run.Action{run.HoldPatch(t, d)}
+}
+
+// unable holds a patch without an experiment.
+func unable(t *run.Task, why string) []run.Action {
+	d := t.Trial.Doubt
+	d.Evidence = append(slices.Clip(d.Evidence), "no experiment: "+why)
+	return []run.Action{run.HoldPatch(t, d)}
+}

@@ -1,0 +1,131 @@
+package acceptance_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/acceptance"
+	"divisi/orchestrator/run"
+	"divisi/subagents/wire"
+)
+
+// doubted is a run whose task has a patch that may weaken tests.
+func doubted(t *testing.T) *runtest.Log {
+	t.Helper()
+	l := newLog(t, nil)
+	suspect(l, "c", "tree")
+	return l
+}
+
+// suspect has the newest attempt of the task end with a patch that may weaken tests.
+func suspect(l *runtest.Log, commit, tree string) {
+	l.Ended("t", l.Tasks.ByID["t"].Attempt, runtest.Patched(commit, tree, "b"))
+	l.Do(imported(l, acceptance.Verdict{Decision: acceptance.Ask, Findings: []acceptance.Finding{
+		{Check: "tests", Decision: acceptance.Ask, Path: "p/x_test.go", Text: "fewer assertions", Open: true},
+	}}))
+}
+
+// imported are the actions that follow from the verdict on the patch.
+func imported(l *runtest.Log, v acceptance.Verdict) []run.Action {
+	return acceptance.Settle(l.State)[0].(acceptance.Import).Then(v)
+}
+
+// tells has an experiment end with a receipt.
+func tells(l *runtest.Log, number int, r spec.Receipt) {
+	r.Gate, r.Tree, r.Since, r.Duration = spec.WeakerGate, "tree", "b", time.Minute
+	result := spec.Result{Status: spec.StatusDone}
+	if r.Verdict == spec.VerdictFail {
+		result = runtest.Failed(wire.FaultGate, "red")
+	}
+	result.Receipts = []spec.Receipt{r}
+	l.Ended("t--red", number, result)
+}
+
+var found = spec.Receipt{Verdict: spec.VerdictFail, Signatures: []string{"a mutant lives"}, Tail: "one\ntwo\n"}
+
+func TestAnExperimentDecidesAboutTests(t *testing.T) {
+	t.Parallel()
+	l := doubted(t)
+	require.Equal(t, run.TaskVerifying, l.Tasks.ByID["t"].State)
+	require.Equal(t, []string{"p/x_test.go"}, l.Tasks.ByID["t"].Trial.Files)
+	require.Empty(t, acceptance.SettleVerify(l.State))
+	actions := acceptance.Try(l.State)
+	require.Equal(t, []string{"assign t--red/1 to tester on c"}, runtest.Describe(actions))
+	l.Do(actions)
+	require.Empty(t, acceptance.Try(l.State), "it is being made")
+
+	tells(l, 1, spec.Receipt{Verdict: spec.VerdictPass})
+	require.Equal(t, []string{"task t accepted"}, runtest.Describe(acceptance.Try(l.State)))
+	l.Do(acceptance.Try(l.State))
+	require.Nil(t, l.Tasks.ByID["t"].Trial)
+	require.Empty(t, acceptance.Try(l.State))
+
+	l = doubted(t)
+	l.Do(acceptance.Try(l.State))
+	tells(l, 1, found)
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, []string{"a mutant lives", "p/x_test.go: fewer assertions", "one", "two"}, l.Tasks.ByID["t"].Doubt().Evidence)
+}
+
+// What an experiment cannot answer is asked about at once.
+func TestWhatNoExperimentAnswersIsHeld(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, nil)
+	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+	l.Do(imported(l, acceptance.Verdict{Decision: acceptance.Ask, Findings: []acceptance.Finding{
+		{Check: "tests", Decision: acceptance.Ask, Path: "p/x_test.go", Text: "fewer assertions", Open: true},
+		{Check: "tests", Decision: acceptance.Ask, Path: "p/x_test.go", Text: "more skips"},
+	}}))
+	require.Equal(t, run.TaskHeld, l.Tasks.ByID["t"].State)
+}
+
+// An experiment that left no receipt is made again, three times in all. Then the rules decide.
+func TestAnExperimentThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	l := doubted(t)
+	for n := 1; n <= 3; n++ {
+		require.Equal(t, "assign", runtest.Describe(acceptance.Try(l.State))[0][:6])
+		l.Do(acceptance.Try(l.State))
+		l.Ended("t--red", n, runtest.Failed(wire.FaultInternal, "the machine is away"))
+	}
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, []string{"p/x_test.go: fewer assertions", "no experiment: the machine is away"},
+		l.Tasks.ByID["t"].Doubt().Evidence)
+}
+
+// The same tests are not tried twice, and none beyond the share of the time of gates.
+func TestExperimentsAreBounded(t *testing.T) {
+	t.Parallel()
+	l := doubted(t)
+	l.Do(acceptance.Try(l.State))
+	tells(l, 1, found)
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, time.Minute, l.TrialTime())
+	l.Append("t", run.TaskData{State: run.TaskPending, Reason: "again"})
+	l.Dispatched("t", "generator", 2, "b")
+	suspect(l, "other", "tree")
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, run.TaskHeld, l.Tasks.ByID["t"].State)
+	require.Equal(t, "a mutant lives", l.Tasks.ByID["t"].Doubt().Evidence[0])
+
+	l = doubted(t)
+	l.Do(acceptance.Try(l.State))
+	tells(l, 1, found)
+	l.Do(acceptance.Try(l.State))
+	l.Gates(run.FlakesTask, 1, "b")
+	l.Ended(run.FlakesTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{
+		{Gate: spec.WeakerGate, Tree: "z", Verdict: spec.VerdictPass, Duration: time.Minute},
+	}})
+	require.LessOrEqual(t, l.TrialTime(), time.Duration(0))
+	l.Append("t", run.TaskData{State: run.TaskPending, Reason: "again"})
+	l.Dispatched("t", "generator", 2, "b")
+	suspect(l, "c", "new tree")
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, []string{
+		"p/x_test.go: fewer assertions", "no experiment: experiments have taken their share of the time of the gates",
+	}, l.Tasks.ByID["t"].Doubt().Evidence)
+}

@@ -1,0 +1,160 @@
+package mutant
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/lazyregexp"
+)
+
+// goSide runs tests of a program of a package.
+type goSide struct {
+	*GoPackage
+
+	program string
+	flags   []string
+	limit   time.Duration
+}
+
+// Test implements Side.
+func (s *goSide) Test(ctx context.Context, number int, only string) (Outcome, error) {
+	if number == 0 {
+		number = s.none()
+	}
+	flags := s.flags
+	if only != "" {
+		flags = []string{"-test.v", "-test.run=^" + strings.SplitN(only, "/", 2)[0] + "$"}
+	}
+	out, ok, err := s.test(ctx, s.program, number, flags, s.limit)
+	return outcome(string(out), ok), err
+}
+
+var ran = lazyregexp.New(`(?m)^ *(=== RUN  |--- PASS:|--- FAIL:|--- SKIP:) +(\S+)`)
+
+// outcome reads what go test -v prints.
+func outcome(out string, ok bool) Outcome {
+	o := Outcome{OK: ok, Passed: map[string]bool{}, Failed: map[string]bool{}, Said: map[string]string{}}
+	began := map[string]int{}
+	found := ran.FindAllStringSubmatchIndex(out, -1)
+	for _, at := range found {
+		name := out[at[4]:at[5]]
+		switch mark := out[at[2]:at[3]]; {
+		case strings.HasPrefix(mark, "==="):
+			began[name] = at[1]
+			continue
+		case strings.HasSuffix(mark, "PASS:"):
+			o.Passed[name] = true
+		case strings.HasSuffix(mark, "FAIL:"):
+			o.Failed[name] = true
+			o.Said[name] = out[began[name]:at[0]]
+		}
+		delete(began, name)
+	}
+	if ok {
+		return o
+	}
+	for name := range began {
+		o.Failed[name] = true
+	}
+	return o
+}
+
+// CompareGo compares the tests of a package before and after a patch, until a time: both with the product after it where those
+// before compile with that, else each with its own. red are the tests that the product after it fails, and that pass as the patch
+// leaves them, with what they print.
+func CompareGo(ctx context.Context, e Experiment, t Touched, until time.Time) (c Comparison, red map[string]string, err error) {
+	p := &GoPackage{Experiment: e}
+	mutated, err := p.prepare(ctx, newTests, nil)
+	if err != nil {
+		return c, nil, err
+	}
+	after := &goSide{p, newTests, t.flags(), firstLimit}
+	before := &goSide{p, oldTests, t.flags(), firstLimit}
+	with := maps.Clone(mutated)
+	maps.Copy(with, e.Before)
+	_, ok, err := p.compile(ctx, oldTests, with)
+	if err != nil {
+		return c, nil, err
+	}
+	if !ok {
+		old := *p
+		with, before.GoPackage = maps.Clone(e.Before), &old
+		maps.Copy(with, e.Base)
+		if _, err := old.prepare(ctx, oldTests, with); err != nil {
+			return c, nil, fmt.Errorf("with the code before the patch: %w", err)
+		}
+	}
+	if had, err := p.made(oldTests); err != nil || !had {
+		return c, nil, cmp.Or(err, fmt.Errorf("the package had no tests before the patch: %w", ErrRefused))
+	}
+	if err := p.clean(); err != nil {
+		return c, nil, err
+	}
+	has, _, err := after.control(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	had, reached, err := before.control(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	if !has.OK || len(has.Failed) > 0 {
+		return c, nil, fmt.Errorf("the tests fail without a change of the code: %w", ErrRefused)
+	}
+	red = map[string]string{}
+	for name := range had.Failed {
+		if has.Passed[name] {
+			red[name] = had.Said[name]
+		}
+	}
+	if had, err = before.green(ctx, had); err != nil {
+		return c, nil, err
+	}
+	all := pairsOf(before.Mutants, after.Mutants)
+	all = slices.DeleteFunc(all, func(p Pair) bool { return !slices.Contains(reached, p.Before.Number) })
+	c, err = compare(ctx, before, after, had, has, t.Tests, spread(all, maxTried), until)
+	return c, red, err
+}
+
+// pairsOf are the mutants of both sides.
+func pairsOf(before, after []Mutant) (list []Pair) {
+	if len(before) > 0 && len(after) > 0 && before[0] != after[0] {
+		return pairs(before, after)
+	}
+	for _, m := range after {
+		list = append(list, Pair{m, m})
+	}
+	return list
+}
+
+// control runs the tests of a side without a mutant, and bounds how long they may take with one.
+func (s *goSide) control(ctx context.Context) (o Outcome, reached []int, err error) {
+	begin := time.Now()
+	reached, out, ok, err := s.GoPackage.control(ctx, s.program, s.flags, firstLimit)
+	s.limit = patience*time.Since(begin) + slack
+	return outcome(string(out), ok), reached, err
+}
+
+// green leaves out the tests that fail without a mutant, and returns what the others tell.
+func (s *goSide) green(ctx context.Context, o Outcome) (Outcome, error) {
+	if o.OK {
+		return o, nil
+	}
+	var out []string
+	for name := range o.Failed {
+		if !strings.Contains(name, "/") {
+			out = append(out, name)
+		}
+	}
+	s.flags = append(slices.Clip(s.flags), "-test.skip=^("+strings.Join(out, "|")+")$")
+	o, err := s.Test(ctx, 0, "")
+	if err == nil && !o.OK {
+		err = fmt.Errorf("the tests before the patch fail without a change of the code: %w", ErrRefused)
+	}
+	return o, err
+}

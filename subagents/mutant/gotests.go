@@ -1,0 +1,192 @@
+package mutant
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/internal/lazyregexp"
+)
+
+// GoTests are the tests of a Go file whose text differs from that in another version of it; all where that has none of the name.
+func GoTests(file string, now, before []byte) ([]string, error) {
+	texts, err := testTexts(file, before)
+	if err != nil {
+		texts = nil // what could not be read before is new
+	}
+	changed, err := testTexts(file, now)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name, text := range changed {
+		if texts[name] != text {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func testTexts(file string, source []byte) (map[string]string, error) {
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, fmt.Errorf("read the tests of %s: %w", file, err)
+	}
+	texts := map[string]string{}
+	for _, d := range parsed.Decls {
+		fun, ok := d.(*ast.FuncDecl)
+		if ok && fun.Recv == nil && testName.MatchString(fun.Name.Name) && fun.Name.Name != "TestMain" {
+			from, to := set.PositionFor(fun.Pos(), false), set.PositionFor(fun.End(), false)
+			texts[fun.Name.Name] = string(source[from.Offset:to.Offset])
+		}
+	}
+	return texts, nil
+}
+
+// Touched are the tests of a package that a patch touches: those whose text differs, or All where something else of their files
+// does.
+type Touched struct {
+	Tests []string
+	All   bool
+	// was and now are their texts.
+	was, now map[string]string
+}
+
+// OfTests reports whether a Go file is of tests, or helps them.
+func OfTests(file string, source []byte) bool {
+	return strings.HasSuffix(file, "_test.go") || bytes.Contains(source, []byte(`"testing"`))
+}
+
+// Add adds the tests of a file before and after the patch; nil is the text of a file that is not there.
+func (t *Touched) Add(file string, before, after []byte) error {
+	if t.was == nil {
+		t.was, t.now = map[string]string{}, map[string]string{}
+	}
+	var rest [2]string
+	for side, source := range [][]byte{before, after} {
+		if source == nil {
+			continue
+		}
+		texts, err := testTexts(file, source)
+		if err != nil {
+			return err
+		}
+		others := string(source)
+		for name, text := range texts {
+			[]map[string]string{t.was, t.now}[side][name] = text
+			others = strings.Replace(others, text, "", 1)
+		}
+		rest[side] = formOf(imports.ReplaceAllString(others, ""), true)
+	}
+	t.All = t.All || rest[0] != rest[1] && before != nil && after != nil
+	for name, text := range t.was {
+		if t.now[name] != text {
+			t.Tests = append(t.Tests, name)
+		}
+	}
+	for name := range t.now {
+		if _, had := t.was[name]; !had {
+			t.Tests = append(t.Tests, name)
+		}
+	}
+	slices.Sort(t.Tests)
+	t.Tests = slices.Compact(t.Tests)
+	return nil
+}
+
+var imports = lazyregexp.New(`(?ms)^import \(.*?^\)|^import [^(\n]*$`)
+
+func (t Touched) flags() []string {
+	if t.All {
+		return []string{"-test.v"}
+	}
+	return []string{"-test.v", "-test.run=^(" + strings.Join(t.Tests, "|") + ")$"}
+}
+
+// Lines are the first lines of a test that only its text before has, and that only the one after has; "" for none.
+func (t Touched) Lines(name string) (was, now string) {
+	name, _, _ = strings.Cut(name, "/")
+	return firstOf(t.was[name], t.now[name]), firstOf(t.now[name], t.was[name])
+}
+
+// firstOf is the first line of a text that another one has not.
+func firstOf(of, not string) string {
+	had := strings.Split(not, "\n")
+	for line := range strings.Lines(of) {
+		if line = strings.TrimSuffix(line, "\n"); !slices.Contains(had, line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
+// Values are the constants that a test has before and not after, or after and not before, without quotes.
+func (t Touched) Values(name string) (differ []string) {
+	name, _, _ = strings.Cut(name, "/")
+	had, has := constants(t.was[name]), constants(t.now[name])
+	for value, n := range had {
+		if has[value] < n {
+			differ = append(differ, value)
+		}
+	}
+	for value, n := range has {
+		if had[value] < n {
+			differ = append(differ, value)
+		}
+	}
+	slices.Sort(differ)
+	return differ
+}
+
+func constants(source string) map[string]int {
+	count := map[string]int{}
+	scan(source, func(tok token.Token, lit string) {
+		switch tok {
+		case token.STRING, token.CHAR:
+			if text, err := strconv.Unquote(lit); err == nil {
+				lit = text
+			}
+			count[lit]++
+		case token.INT, token.FLOAT:
+			count[lit]++
+		}
+	})
+	return count
+}
+
+// formOf is Go source without blanks and comments, and without its names unless named.
+func formOf(source string, named bool) string {
+	var form strings.Builder
+	scan(source, func(tok token.Token, lit string) {
+		switch {
+		case tok == token.IDENT && !named:
+			lit = "_"
+		case lit == "" || tok == token.SEMICOLON:
+			lit = tok.String()
+		}
+		form.WriteString(lit + " ")
+	})
+	return form.String()
+}
+
+// scan reads the tokens of Go source.
+func scan(source string, each func(token.Token, string)) {
+	set := token.NewFileSet()
+	var s scanner.Scanner
+	s.Init(set.AddFile("", -1, len(source)), []byte(source), func(token.Position, string) {}, 0)
+	for {
+		_, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return
+		}
+		each(tok, lit)
+	}
+}

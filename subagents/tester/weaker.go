@@ -1,0 +1,197 @@
+package tester
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"divisi/internal/spec"
+	"divisi/internal/text"
+	"divisi/subagents/mutant"
+)
+
+// leastKept is how many mutants the tests of a package have to notice, before a patch and after it, for what they tell to count.
+const leastKept = 5
+
+// compared is what tests tell before and after a patch. Red are the tests before that the code after it fails, with the reason.
+type compared struct {
+	mutant.Comparison
+	red map[string]string
+}
+
+// engines compare the tests in a directory before and after the patch, until a time, by the endings of their files.
+var engines = map[string]func(*Executor, context.Context, string, *touched, time.Time) (compared, error){
+	".go": (*Executor).compareGo,
+}
+
+// weaker tries whether the tests that a patch touches, in the directories of the files of the task, still notice what they did
+// before. Its verdict is good where nothing speaks against that; its signatures are what does, for people.
+func (t *Executor) weaker(ctx context.Context, g *spec.Gate) (spec.Receipt, error) {
+	begin := time.Now()
+	r := spec.Receipt{
+		Version: spec.ReceiptVersion, Gate: g.Name, Command: g.Command, Tree: t.Tree, Since: t.Assignment.Since,
+		Environment: t.environment, Kind: spec.KindTests, Verdict: spec.VerdictPass,
+	}
+	dirs := map[string]string{}
+	for _, file := range t.Assignment.Task.Files {
+		dirs[path.Dir(file)] = path.Ext(file)
+	}
+	changed, err := t.Changed(ctx, t.Assignment.Since)
+	if err != nil {
+		return r, fmt.Errorf("find the tests that differ from %s: %w", t.Assignment.Since, err)
+	}
+	for i, dir := range slices.Sorted(maps.Keys(dirs)) {
+		left := g.Timeout.Std() - time.Since(begin)
+		until := time.Now().Add(left / time.Duration(len(dirs)-i))
+		err := t.weakerIn(ctx, dir, dirs[dir], changed, until, &r)
+		if errors.Is(err, mutant.ErrRefused) {
+			r.Tail += line("no experiment with the tests of "+of(dir)+": "+err.Error()) + "\n"
+		} else if err != nil {
+			return r, fmt.Errorf("compare the tests in %s: %w", dir, err)
+		}
+	}
+	if r.Kills = r.Kills[:min(len(r.Kills), maxKills)]; len(r.Signatures) > 0 || r.Tail != "" {
+		r.Verdict, r.ExitCode = spec.VerdictFail, 1
+	}
+	slices.Sort(r.Signatures)
+	r.Signatures, r.Duration = slices.Compact(r.Signatures), time.Since(begin)
+	return r, t.leave(ctx, &r)
+}
+
+func line(words string) string { return text.Clip(text.OneLine(words), text.MaxLine) }
+
+// weakerIn adds to a receipt what speaks against the tests of one directory, and why nothing can be told of them.
+func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []string, until time.Time, r *spec.Receipt) error {
+	engine := engines[ending]
+	if engine == nil {
+		return fmt.Errorf("%w: no mutants of *%s files", mutant.ErrRefused, ending)
+	}
+	files, err := t.touched(ctx, dir, ending, changed)
+	if err != nil {
+		return err
+	}
+	c, err := engine(t, ctx, dir, files, until)
+	if err != nil {
+		return err
+	}
+	for _, m := range c.Kept {
+		r.Kills = append(r.Kills, m.In(dir))
+	}
+	r.Tests += len(files.tests.Tests)
+	r.Passed += len(c.Kept)
+	found := len(r.Signatures)
+	for name, said := range c.red {
+		if hidden := hides(files.tests, name, said, t.Assignment.Task.Brief); hidden != "" {
+			r.Signatures = append(r.Signatures, line(hidden))
+		}
+	}
+	for _, w := range c.Weaker {
+		r.Signatures = append(r.Signatures, line(w.In(dir)))
+	}
+	switch {
+	case len(r.Signatures) > found:
+	case len(c.Kept) < leastKept:
+		r.Tail += fmt.Sprintf("the tests of %s noticed %d changes of the code, before the patch and after it: too few to tell; "+
+			"not tried for lack of time: %d\n", of(dir), len(c.Kept), c.Untried)
+	case len(c.Idle) > 0:
+		r.Tail += line(text.Some(c.Idle, maxIdle)+" noticed none of the changes of the code that were tried") + "\n"
+	}
+	return nil
+}
+
+// maxIdle bounds how many tests a line names.
+const maxIdle = 3
+
+// touched are the files of tests that a patch changes, by their paths, and other files of the language, before and after.
+type touched struct {
+	before, after, product map[string][]byte
+	tests                  mutant.Touched
+}
+
+// touched reads what the patch changes of the tests in a directory, and of the code.
+func (t *Executor) touched(ctx context.Context, dir, ending string, changed []string) (*touched, error) {
+	f := &touched{before: map[string][]byte{}, after: map[string][]byte{}, product: map[string][]byte{}}
+	for _, file := range changed {
+		if path.Ext(file) != ending {
+			continue
+		}
+		before, err := t.ReadAt(ctx, t.Assignment.Since, file)
+		if err != nil {
+			return nil, err
+		}
+		after, err := t.ReadAt(ctx, t.Assignment.Head, file)
+		if err != nil {
+			return nil, err
+		}
+		if !mutant.OfTests(file, before) && !mutant.OfTests(file, after) {
+			f.product[file] = before
+			continue
+		}
+		f.before[file], f.after[file] = before, after
+		if path.Dir(file) != dir {
+			continue
+		}
+		if bytes.Contains(after, []byte("DIVISI_")) {
+			return nil, fmt.Errorf("%w: %s names a variable of the program that tries the tests", mutant.ErrRefused, file)
+		}
+		if err := f.tests.Add(file, before, after); err != nil {
+			return nil, fmt.Errorf("%w: %w", mutant.ErrRefused, err)
+		}
+	}
+	return f, nil
+}
+
+// compareGo compares the tests of a Go package.
+func (t *Executor) compareGo(ctx context.Context, dir string, f *touched, until time.Time) (c compared, err error) {
+	e, end, err := t.experiment(dir)
+	if err != nil {
+		return c, err
+	}
+	defer end()
+	if e.Before, err = from(dir, f.before); err != nil {
+		return c, err
+	}
+	if e.Base, err = from(dir, f.product); err != nil {
+		return c, err
+	}
+	e.Wanted = func(m mutant.Mutant) bool { _, tests := e.Before[m.File]; return !tests }
+	c.Comparison, c.red, err = mutant.CompareGo(ctx, e, f.tests, until)
+	return c, err
+}
+
+// from are files by their paths from a directory.
+func from(dir string, files map[string][]byte) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for file, data := range files {
+		name, err := filepath.Rel(dir, file)
+		if err != nil {
+			return nil, fmt.Errorf("find the way from %s to %s: %w", dir, file, err)
+		}
+		out[name] = data
+	}
+	return out, nil
+}
+
+// hides tells that a test as it was before fails with the code of the patch, with both lines; "" where the brief has the values
+// in which they differ.
+func hides(t mutant.Touched, name, said, brief string) string {
+	differ := t.Values(name)
+	words := text.Set(strings.Join(strings.FieldsFunc(brief, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	}), " "))
+	unnamed := func(value string) bool { return !words[value] && (len(value) < 3 || !strings.Contains(brief, value)) }
+	if len(differ) > 0 && !slices.ContainsFunc(differ, unnamed) {
+		return ""
+	}
+	was, now := t.Lines(name)
+	return fmt.Sprintf("a change is hidden: %s before the patch fails with its code, the new one passes: %s made %s; %s", name,
+		text.Quote(text.Short(was, 90)), text.Quote(text.Short(now, 90)), text.Quote(text.Short(strings.TrimSpace(said), 90)))
+}
