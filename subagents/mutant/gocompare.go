@@ -22,7 +22,7 @@ type goSide struct {
 }
 
 // Test implements Side.
-func (s *goSide) Test(ctx context.Context, number int, only string) (Outcome, error) {
+func (s *goSide) Test(ctx context.Context, number int, only string) (Report, error) {
 	if number == 0 {
 		number = s.none()
 	}
@@ -31,14 +31,14 @@ func (s *goSide) Test(ctx context.Context, number int, only string) (Outcome, er
 		flags = []string{"-test.v", "-test.run=^" + strings.SplitN(only, "/", 2)[0] + "$"}
 	}
 	out, ok, err := s.test(ctx, s.program, number, flags, s.limit)
-	return outcome(string(out), ok), err
+	return report(string(out), ok), err
 }
 
 var ran = lazyregexp.New(`(?m)^ *(=== RUN  |--- PASS:|--- FAIL:|--- SKIP:) +(\S+)`)
 
-// outcome reads what go test -v prints.
-func outcome(out string, ok bool) Outcome {
-	o := Outcome{OK: ok, Passed: map[string]bool{}, Failed: map[string]bool{}, Said: map[string]string{}}
+// report reads what go test -v prints.
+func report(out string, ok bool) Report {
+	o := Report{OK: ok, Passed: map[string]bool{}, Failed: map[string]bool{}, Said: map[string]string{}}
 	began := map[string]int{}
 	found := ran.FindAllStringSubmatchIndex(out, -1)
 	for _, at := range found {
@@ -133,15 +133,15 @@ func pairsOf(before, after []Mutant) (list []Pair) {
 }
 
 // control runs the tests of a side without a mutant, and bounds how long they may take with one.
-func (s *goSide) control(ctx context.Context) (o Outcome, reached []int, err error) {
+func (s *goSide) control(ctx context.Context) (o Report, reached []int, err error) {
 	begin := time.Now()
 	reached, out, ok, err := s.GoPackage.control(ctx, s.program, s.flags, firstLimit)
 	s.limit = patience*time.Since(begin) + slack
-	return outcome(string(out), ok), reached, err
+	return report(string(out), ok), reached, err
 }
 
 // green leaves out the tests that fail without a mutant, and returns what the others tell.
-func (s *goSide) green(ctx context.Context, o Outcome) (Outcome, error) {
+func (s *goSide) green(ctx context.Context, o Report) (Report, error) {
 	if o.OK {
 		return o, nil
 	}

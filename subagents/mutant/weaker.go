@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Outcome is what a run of tests told: each test that passed and each that failed, by its name. One that was running when the
+// Report is what a run of tests told: each test that passed and each that failed, by its name. One that was running when the
 // program ended otherwise has failed. Said is what was printed of each that failed.
-type Outcome struct {
+type Report struct {
 	Passed, Failed map[string]bool
 	Said           map[string]string
 	// OK reports whether the program ended well: no test has failed then, whatever it printed.
@@ -21,7 +21,7 @@ type Outcome struct {
 // Side are the tests that a patch touches, as they were before it or as it left them, in a program with mutants. Test runs them,
 // or one of them, with a mutant; 0 is none. An error of the tests themselves is ErrRefused.
 type Side interface {
-	Test(ctx context.Context, number int, only string) (Outcome, error)
+	Test(ctx context.Context, number int, only string) (Report, error)
 }
 
 // Pair is a mutant in the programs of both sides.
@@ -49,7 +49,7 @@ const maxWeaker = 3
 
 // compare tries mutants on both sides, until a time. had and has are what each side told without one; touched are the tests whose
 // text differs.
-func compare(ctx context.Context, before, after Side, had, has Outcome, touched []string, pairs []Pair, until time.Time) (
+func compare(ctx context.Context, before, after Side, had, has Report, touched []string, pairs []Pair, until time.Time) (
 	c Comparison, err error,
 ) {
 	noticed := map[string]bool{}
@@ -89,7 +89,7 @@ func compare(ctx context.Context, before, after Side, had, has Outcome, touched 
 
 // lost returns the test that no longer notices a mutant which tests noticed before; nil for none. A new test that fails with it
 // pays for those that no longer do.
-func lost(ctx context.Context, after Side, was, had, has Outcome, pair Pair) (*Weakness, error) {
+func lost(ctx context.Context, after Side, was, had, has Report, pair Pair) (*Weakness, error) {
 	now, err := after.Test(ctx, pair.After.Number, "")
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func first(of, among map[string]bool) string {
 
 // sure returns a weakness that is there once more, while the tests before pass without a mutant: a test that fails now and then
 // tells nothing.
-func sure(ctx context.Context, before, after Side, w Weakness, had, has Outcome, pair Pair) (*Weakness, error) {
+func sure(ctx context.Context, before, after Side, w Weakness, had, has Report, pair Pair) (*Weakness, error) {
 	clean, err := before.Test(ctx, 0, "")
 	if err != nil || !clean.OK {
 		return nil, err
