@@ -10,6 +10,8 @@ import (
 	"context"
 	"iter"
 
+	"github.com/rs/zerolog"
+
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/conduct"
@@ -92,7 +94,7 @@ type (
 // Start begins a run. It returns once the run's first event is in the log; an error before leaves nothing behind. The run goes on
 // until it ends or ctx does, which stops it in order. Without Wait or Close it keeps its log open until the process ends.
 func Start(ctx context.Context, o Options) (*Run, error) {
-	o.ProveTwin = twin.Prove
+	withTwin(ctx, &o.Machine)
 	return conduct.Start(ctx, o)
 }
 
@@ -104,8 +106,16 @@ func Preview(ctx context.Context, o Options) (Previewed, error) { return conduct
 
 // Resume goes on with a run, as Start does. Its state is computed from its log.
 func Resume(ctx context.Context, o ResumeOptions) (*Run, error) {
-	o.ProveTwin = twin.Prove
+	withTwin(ctx, &o.Machine)
 	return conduct.Resume(ctx, o)
+}
+
+// withTwin lets a run be compared with the user's shell, and ends what a killed comparison left.
+func withTwin(ctx context.Context, m *Machine) {
+	m.ProveTwin = twin.Prove
+	if err := twin.Clear(m.StateDir); err != nil {
+		zerolog.Ctx(ctx).Warn().Err(err).Msg("a killed comparison with the shell was left")
+	}
 }
 
 // Submit has the host on a server carry out a run of a repository of this machine.

@@ -172,16 +172,23 @@ func sweep(id string) error {
 	return errors.Join(err, of)
 }
 
-// open makes a directory, and removes those of twins whose process was killed, with what they left running.
-func open(o *Options) (t *twin, release func() error, err error) {
-	base := filepath.Join(o.State, "twins")
-	if err := sandbox.DropCaches(base, time.Now(), func(dir string) error {
+// Clear removes the directories of twins whose process was killed, with what they left running, such as services.
+func Clear(state string) error {
+	if err := sandbox.DropCaches(filepath.Join(state, "twins"), time.Now(), func(dir string) error {
 		return errors.Join(sweep(filepath.Base(dir)), workspace.Remove(dir))
 	}); err != nil {
-		return nil, nil, fmt.Errorf("remove what a killed comparison left: %w", err)
+		return fmt.Errorf("remove what a killed comparison left: %w", err)
+	}
+	return nil
+}
+
+// open makes a directory.
+func open(o *Options) (t *twin, release func() error, err error) {
+	if err := Clear(o.State); err != nil {
+		return nil, nil, err
 	}
 	t = &twin{Options: o, id: rand.Text()[:8]} // sockets below $TMPDIR need short paths
-	t.dir = filepath.Join(base, t.id)
+	t.dir = filepath.Join(o.State, "twins", t.id)
 	t.tree = filepath.Join(t.dir, "tree")
 	unlock, err := sandbox.LockCaches(t.dir)
 	if err != nil {

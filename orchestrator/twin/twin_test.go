@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 )
 
@@ -29,6 +30,30 @@ func checkout(t *testing.T) (dir, head string) {
 
 func script(name, text string) spec.Gate {
 	return spec.Gate{Name: name, Command: []string{"sh", "-c", text}, Timeout: spec.Duration(20 * time.Second)}
+}
+
+// Services outlive a process that is killed, until the next start of the program.
+func TestClearEndsWhatAKilledComparisonLeft(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	begin := func(id string) *exec.Cmd {
+		require.NoError(t, os.MkdirAll(filepath.Join(state, "twins", id), 0o700))
+		cmd := exec.Command("sleep", "1000")
+		cmd.Env = append(os.Environ(), sandbox.RunVar+"="+id, sandbox.WorkerVar+"="+services)
+		require.NoError(t, cmd.Start())
+		return cmd
+	}
+	lives, killed := begin("TWINALIVE"), begin("TWINDEAD")
+	unlock, err := sandbox.LockCaches(filepath.Join(state, "twins", "TWINALIVE"))
+	require.NoError(t, err)
+	require.NoError(t, Clear(state))
+	require.Error(t, killed.Wait())
+	require.NoDirExists(t, filepath.Join(state, "twins", "TWINDEAD"))
+	require.DirExists(t, filepath.Join(state, "twins", "TWINALIVE"), "another process compares")
+	unlock()
+	require.NoError(t, Clear(state))
+	require.Error(t, lives.Wait())
+	require.NoError(t, Clear(filepath.Join(state, "none")))
 }
 
 // A comparison leaves nothing, neither its own nor what a killed one left, and no gate keeps it waiting.

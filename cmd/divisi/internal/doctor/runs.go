@@ -9,6 +9,7 @@ import (
 	"divisi/bus"
 	"divisi/internal/usage"
 	"divisi/orchestrator/store"
+	"divisi/orchestrator/twin"
 )
 
 // condition is the state of a run as the checks see it.
@@ -36,6 +37,9 @@ func (o Options) checkRuns(ctx context.Context) []Finding {
 		return []Finding{bad("runs", "choose a directory that you can read with --state-dir", "%v", err)}
 	}
 	var found []Finding
+	if err := twin.Clear(o.Store.Path); err != nil {
+		found = append(found, warn("runs", "remove twins/ of the state directory", "%v", err))
+	}
 	if left := o.leftovers; len(left) > 0 {
 		found = append(found, warn("runs", "divisi runs rm --leftovers",
 			"demos, dry runs or killed processes left %d directories, such as %s", len(left), left[0]))
