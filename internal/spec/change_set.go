@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // Set returns the name of the task's change set; "" for none. The shards of a template that belong together are a set with the
@@ -68,9 +70,9 @@ func (v *planCheck) redGreen(p *Plan) {
 	}
 	for i, t := range p.Tasks {
 		switch at := fmt.Sprintf("tasks[%d]", i); {
-		case proves(t) && t.Set() == "" && t.Shard == nil && !slices.ContainsFunc(t.Files, isGoTest):
+		case proves(t) && t.Set() == "" && t.Shard == nil && !slices.ContainsFunc(t.Files, testFile.MatchString):
 			v.addf(at+".role", "", "the tests of task %q have to fail without a change and pass with it: give it and the task "+
-				"that makes the change the same change_set, or, for code that exists, name its _test.go files", t.ID)
+				"that makes the change the same change_set, or, for code that exists, name files of tests in Go or Python", t.ID)
 		case proves(t) && t.Set() != "" && !changes[t.Set()]:
 			v.addf(at+".change_set", "", "change set %q has nothing but tests: add the task that makes the change to it",
 				t.Set())
@@ -81,8 +83,8 @@ func (v *planCheck) redGreen(p *Plan) {
 	}
 }
 
-// isGoTest reports whether a file, or those of a pattern, are tests of Go, which can be proven by mutants.
-func isGoTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
+// testFile are the names of files of tests, or of patterns of them, in languages that have mutants.
+var testFile = lazyregexp.New(`_test\.go$|(?:^|/)(?:test_[^/]*|[^/]*_test|tests?/.*)\.py$`)
 
 // setMark begins the id of a node that stands for a change set. No task's id has a space.
 const setMark = "change set "

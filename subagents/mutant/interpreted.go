@@ -27,17 +27,20 @@ type Language interface {
 	// left out. It may run a program.
 	Read(ctx context.Context, e Experiment, sources map[string][]byte) (map[string]Source, error)
 	// Text is a source with mutants, while that of a number is chosen, or none for 0. It tells in SeenVar which are reached.
-	Text(source []byte, changes []Change, number int) []byte
+	Text(source []byte, of Source, number int) []byte
 	// Command is the gate's command for tests alone, or for all where there are none.
 	Command(p Place, tests []Test) (env, args []string, err error)
 	// Outcomes reads which tests ran. ended reports whether the run ended by itself.
 	Outcomes(p Place, output []byte, ended bool) (map[Test]Outcome, error)
 }
 
-// Source is what a language finds in a file. Tests has their texts by their names.
+// Source is what a language finds in a file. Tests has their texts by their names, Idle why some of them look as if they proved
+// nothing. Head is the byte at which Lead stands in a file with mutants.
 type Source struct {
-	Changes []Change
-	Tests   map[string]string
+	Changes     []Change
+	Tests, Idle map[string]string
+	Head        int
+	Lead        string
 }
 
 // Change is a mutant as text in place of the bytes from From to To of its source.
@@ -45,6 +48,30 @@ type Change struct {
 	Mutant
 	From, To int
 	Alt      string
+}
+
+// NewTests are the tests in files whose text differs from before, and what is odd about some of them.
+func NewTests(ctx context.Context, e Experiment, l Language, now map[string][]byte) (
+	tests []Test, why map[Test]string, err error,
+) {
+	has, err := l.Read(ctx, e, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	had, err := l.Read(ctx, e, e.Before)
+	if err != nil {
+		return nil, nil, err
+	}
+	why = map[Test]string{}
+	for _, file := range slices.Sorted(maps.Keys(has)) {
+		for _, name := range slices.Sorted(maps.Keys(has[file].Tests)) {
+			if had[file].Tests[name] != has[file].Tests[name] {
+				tests = append(tests, Test{file, name})
+				why[Test{file, name}] = has[file].Idle[name]
+			}
+		}
+	}
+	return tests, why, nil
 }
 
 // Interpreted are the tests of a project in an interpreted language, with mutants in its tree. It is used by one goroutine.
@@ -60,8 +87,8 @@ type Interpreted struct {
 
 // changed is a source with mutants.
 type changed struct {
-	source  []byte
-	changes []Change
+	source []byte
+	of     Source
 }
 
 // maxFiles bounds the files that have mutants.
@@ -96,16 +123,17 @@ func Open(ctx context.Context, e Experiment, l Language, files []string) (*Inter
 	}
 	number := e.Number()
 	for _, file := range slices.Sorted(maps.Keys(read)) {
-		var changes []Change
+		of := read[file]
+		of.Changes = nil
 		for _, c := range read[file].Changes {
 			if c.File = file; e.Wanted(c.Mutant) {
 				c.Number = number
 				number++
-				changes, p.mutants = append(changes, c), append(p.mutants, c.Mutant)
+				of.Changes, p.mutants = append(of.Changes, c), append(p.mutants, c.Mutant)
 			}
 		}
-		if len(changes) > 0 {
-			p.products[file] = &changed{sources[file], changes}
+		if len(of.Changes) > 0 {
+			p.products[file] = &changed{sources[file], of}
 		}
 	}
 	return p, nil
@@ -138,10 +166,10 @@ func (p *Interpreted) Keep(numbers []int) error {
 	for _, n := range numbers {
 		keep[n] = true
 	}
-	for file, of := range p.products {
-		of.changes = slices.DeleteFunc(of.changes, func(c Change) bool { return !keep[c.Number] })
-		if len(of.changes) == 0 {
-			if err := p.write(file, of.source); err != nil {
+	for file, in := range p.products {
+		in.of.Changes = slices.DeleteFunc(in.of.Changes, func(c Change) bool { return !keep[c.Number] })
+		if len(in.of.Changes) == 0 {
+			if err := p.write(file, in.source); err != nil {
 				return err
 			}
 			delete(p.products, file)
@@ -183,12 +211,12 @@ func (p *Interpreted) Try(ctx context.Context, v Version, number int, tests []Te
 
 // reached reads lines of a number, and of the file and the name of a test where these are known, between tabs.
 func (p *Interpreted) reached() (map[Test][]int, error) {
-	data, err := p.told(seenFile)
+	data, err := p.Place.told(seenFile)
 	reached := map[Test][]int{}
 	for line := range bytes.Lines(data) {
 		part := append(strings.Split(strings.TrimRight(string(line), "\n"), "\t"), "", "")
 		n, err := strconv.Atoi(part[0])
-		if err == nil && slices.ContainsFunc(p.mutants, func(m Mutant) bool { return m.Number == n }) {
+		if err == nil && part[1] != loading && slices.ContainsFunc(p.mutants, func(m Mutant) bool { return m.Number == n }) {
 			reached[Test{part[1], part[2]}] = append(reached[Test{part[1], part[2]}], n)
 		}
 	}
@@ -199,9 +227,10 @@ func (p *Interpreted) reached() (map[Test][]int, error) {
 	return reached, err
 }
 
-// told reads what a run told in a file of its own; nothing where there is none.
-func (p *Interpreted) told(name string) ([]byte, error) { return p.Place.told(name) }
+// loading is the file of what is reached before any test runs.
+const loading = "-"
 
+// told reads what a run told in a file of its own; nothing where there is none.
 func (p Place) told(name string) ([]byte, error) {
 	dir, err := os.OpenRoot(p.Temp)
 	if err != nil {
@@ -235,8 +264,8 @@ func (p *Interpreted) lay(v Version, number int) error {
 			return err
 		}
 	}
-	for file, of := range p.products {
-		if err := p.write(file, p.language.Text(of.source, of.changes, number)); err != nil {
+	for file, in := range p.products {
+		if err := p.write(file, p.language.Text(in.source, in.of, number)); err != nil {
 			return err
 		}
 	}
@@ -246,8 +275,8 @@ func (p *Interpreted) lay(v Version, number int) error {
 // Close puts all files back as they were.
 func (p *Interpreted) Close() error {
 	var errs []error
-	for file, of := range p.products {
-		errs = append(errs, p.write(file, of.source))
+	for file, in := range p.products {
+		errs = append(errs, p.write(file, in.source))
 	}
 	for file, data := range p.now {
 		errs = append(errs, p.write(file, data))

@@ -15,7 +15,7 @@ import (
 // the new tests prove. Known are those that the tests before kill too, Lives those that all let live.
 type Proof struct {
 	Kills, Known, Lives []Mutant
-	// Idle are those of several new tests that find none of them: empty, always skipped, or true whatever the code does.
+	// Idle tells of new tests that find none of them: empty, always skipped, or true whatever the code does.
 	Idle []string
 	// Reached is how many mutants the new tests reach.
 	Reached int
@@ -71,7 +71,7 @@ func (p *GoPackage) Prove(ctx context.Context, tests []string, budget time.Durat
 			proof.Lives = append(proof.Lives, m)
 		}
 	}
-	if len(tests) > 1 {
+	if len(tests) > 1 && len(proof.Kills) > 0 {
 		proof.Idle, err = p.idle(ctx, tests, found, own.limit, begin.Add(budget))
 	}
 	return proof, err
@@ -153,7 +153,7 @@ func (p *GoPackage) idle(ctx context.Context, tests []string, numbers []int, lim
 			}
 		}
 		if !killed {
-			names = append(names, test)
+			names = append(names, test+": no change of the code makes it fail")
 		}
 	}
 	return names, nil
@@ -170,8 +170,8 @@ func spread[T any](list []T, most int) (some []T) {
 // Refusal is why the tests prove nothing; "" where they kill a mutant that lived.
 func (p Proof) Refusal() string {
 	switch {
-	case len(p.Kills) > 0 && len(p.Idle) > 0:
-		return fmt.Sprintf("%s: no change of the code makes it fail", text.Some(p.Idle, maxNamed))
+	case len(p.Idle) > 0:
+		return text.Some(p.Idle, maxNamed)
 	case len(p.Kills) > 0:
 		return ""
 	case p.Reached == 0:

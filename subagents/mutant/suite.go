@@ -31,8 +31,10 @@ type Outcome string
 // The outcomes.
 const (
 	Passed  Outcome = "passed"
-	Failed  Outcome = "failed"
 	Skipped Outcome = "skipped"
+	// Failed is a test with an assertion that does not hold, Errored one that fails otherwise, such as by an error of the code.
+	Failed  Outcome = "failed"
+	Errored Outcome = "errored"
 	// Broken is a test during which the run crashed or was ended.
 	Broken Outcome = "broken"
 )
@@ -47,7 +49,9 @@ type Ran struct {
 }
 
 // Kills reports whether a test finds the mutant of a run. A run without outcomes finds none: the code could not be loaded.
-func (r Ran) Kills(t Test) bool { return r.Outcomes[t] == Failed || r.Outcomes[t] == Broken }
+func (r Ran) Kills(t Test) bool {
+	return r.Outcomes[t] == Failed || r.Outcomes[t] == Errored || r.Outcomes[t] == Broken
+}
 
 // Suite is a program with mutants, and its tests in both versions.
 type Suite interface {

@@ -39,9 +39,7 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 	if err != nil {
 		return r, fmt.Errorf("find the tests that are new since %s: %w", t.Assignment.Since, err)
 	}
-	if r.Signatures = broken; len(packages)+len(broken) == 0 {
-		r.Signatures = []string{"the patch has no new test in a _test.go file"}
-	}
+	r.Signatures = broken
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
 		proof, err := t.kills(ctx, dir, packages[dir], gate.DefaultTimeout/time.Duration(len(packages)))
 		why := proof.Refusal()
@@ -61,6 +59,12 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 		for _, m := range proof.Lives[:min(len(proof.Lives), maxSurvivors)] {
 			r.Tail += "no test finds " + m.In(dir) + "\n"
 		}
+	}
+	if err := t.interpreted(ctx, &r); err != nil {
+		return r, err
+	}
+	if r.Tests+len(r.Signatures) == 0 {
+		r.Signatures = []string{"the patch has no new test that can be tried"}
 	}
 	r.Kills = r.Kills[:min(len(r.Kills), maxKills)]
 	if len(r.Signatures) > 0 {
