@@ -94,7 +94,7 @@ type changed struct {
 // maxFiles bounds the files that have mutants.
 const maxFiles = 2000
 
-// Open finds the mutants of the product files of a tree, of which files are the paths. Close puts the tree back.
+// Open finds the mutants of the product files among some paths of a tree. Close puts the tree back.
 func Open(ctx context.Context, e Experiment, l Language, files []string) (*Interpreted, error) {
 	p := &Interpreted{
 		Experiment: e, language: l, products: map[string]*changed{}, now: map[string][]byte{}, texts: map[string][]byte{},

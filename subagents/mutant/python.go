@@ -141,7 +141,7 @@ func (l *Python) Text(source []byte, of Source, _ int) []byte {
 			edits = append(edits, edit{at: c.From, text: fmt.Sprintf("if not __divisi__(%d): ", c.Number), order: first})
 			continue
 		}
-		// What ends at a byte stands before what begins there, of which the longest is the first.
+		// What ends at a byte stands before what begins there, the longest first.
 		edits = append(edits,
 			edit{at: c.From, text: fmt.Sprintf("((%s) if __divisi__(%d) else (", c.Alt, c.Number), order: c.From - c.To},
 			edit{at: c.To, text: "))", order: first})
@@ -172,9 +172,8 @@ func splices(source []byte, edits []edit) []byte {
 const runDir, runName = "python", "divisi_run"
 
 // valued are options of pytest whose value is the next word.
-var valued = strings.Fields("-k -m -c -p -o -W -n -r --rootdir --confcutdir --basetemp --ignore --ignore-glob --deselect --cov " +
-	"--cov-report --cov-config --junitxml --junit-xml --tb --durations --import-mode --log-level --capture --timeout --dist " +
-	"--override-ini --numprocesses --config-file --log-cli-level")
+var valued = strings.Fields("k m c p o W n r rootdir confcutdir basetemp ignore ignore-glob deselect cov cov-report cov-config junitxml " +
+	"junit-xml tb durations import-mode log-level log-cli-level capture timeout dist override-ini numprocesses config-file")
 
 // failFast are options that end a run with its first failure.
 var failFast = strings.Fields("-x -f --exitfirst --failfast")
@@ -230,7 +229,7 @@ const pathVar, outcomes = "PYTHONPATH=", "outcomes"
 // options are the words of pytest without those of files and directories.
 func options(words []string) (kept []string) {
 	for i, word := range words {
-		if strings.HasPrefix(word, "-") || i > 0 && slices.Contains(valued, words[i-1]) {
+		if strings.HasPrefix(word, "-") || i > 0 && slices.Contains(valued, strings.TrimLeft(words[i-1], "-")) {
 			kept = append(kept, word)
 		}
 	}
