@@ -9,6 +9,7 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/each"
 	"divisi/cmd/divisi/internal/inspect"
+	"divisi/cmd/divisi/internal/merge"
 	"divisi/cmd/divisi/internal/project"
 	"divisi/cmd/divisi/internal/runs"
 	"divisi/cmd/divisi/internal/team"
@@ -30,7 +31,7 @@ func addGroups(root *cobra.Command, g *cli.Globals) {
 	groups := []group{
 		{"Start", []*cobra.Command{
 			runs.NewDemo(r), runs.NewInit(r), project.NewDoctor(p), project.NewNew(p), each.NewEach(r), runs.NewRun(r),
-			runs.NewPlan(r),
+			runs.NewPlan(r), merge.NewMerge(r),
 		}},
 		{"Watch", []*cobra.Command{
 			inspect.NewRuns(i), inspect.NewShow(i), runs.NewWatch(r), runs.NewDashboard(r), project.NewMCP(p), inspect.NewLog(i),

@@ -15,7 +15,6 @@ import (
 
 // instead has, for words that people try as a command, what does it.
 var instead = map[string]string{
-	"merge":   "divisi show RUN prints the git merge that takes what landed into your branch",
 	"pr":      "the branch divisi/<run> is in your repository: git push it, and open a pull request where it is hosted",
 	"ui":      "divisi dashboard serves a page of all runs",
 	"page":    "divisi dashboard serves a page of all runs",

@@ -35,6 +35,8 @@ type Checkout struct {
 	Untracked, Filtered []string
 	// Submodules are the paths of gitlinks at Head.
 	Submodules []string
+	// Author is who the user is by their settings; empty where these do not tell.
+	Author Ident
 
 	// outer is the checkout that has this one as a submodule.
 	outer   *Checkout
@@ -104,6 +106,7 @@ func (g *Git) Inspect(ctx context.Context, path string) (*Checkout, error) {
 	c := &Checkout{Top: l.top, GitDir: l.gitDir, CommonDir: l.commonDir, Objects: filepath.Join(l.commonDir, "objects")}
 	c.promisor, c.sparse = own.promisor(), isTrue(own.last("core.sparsecheckout"))
 	c.origin = own.last("remote.origin.url")
+	c.Author = authorOf(user, own)
 	if err := c.checkFormat(own); err != nil {
 		return nil, fmt.Errorf("inspect %s: %w", l.top, err)
 	}

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // settings are values of git's configuration by lower-case key, in the order in which they were set.
@@ -40,6 +42,27 @@ func inertFlags(all ...settings) []string {
 		}
 	}
 	return out
+}
+
+// authorOf is who makes commits; empty where a part is not set. Later maps win.
+func authorOf(all ...settings) (i Ident) {
+	for _, s := range all {
+		i.Name, i.Email = cmp.Or(identText(s.last("user.name")), i.Name), cmp.Or(identText(s.last("user.email")), i.Email)
+	}
+	if i.Name == "" || i.Email == "" {
+		return Ident{}
+	}
+	return i
+}
+
+// identText is a name or an address without what a commit cannot have in one.
+func identText(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("<>", r) || unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "")))
 }
 
 // userSettings reads the user's own global settings, also those for a git directory where he includes some by its path. Of that

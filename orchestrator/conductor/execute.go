@@ -1,6 +1,7 @@
 package conductor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"divisi/bus"
 	"divisi/contextscope"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/assign"
@@ -322,7 +324,7 @@ func (c *Conductor) expand(ctx context.Context, a run.Expand) error {
 // merge merges patches as one chain, and executes what follows.
 func (c *Conductor) merge(ctx context.Context, a landing.Merge) error {
 	merged, draft := timeSpent(&c.own.Landing), c.cfg.Mirror.Draft()
-	chain, err := landing.Build(ctx, merger{draft}, a, c.cfg.Clock())
+	chain, err := landing.Build(ctx, merger{draft, cmp.Or(git.Ident(c.st.Spec.Author), nameless)}, a, c.cfg.Clock())
 	if err == nil {
 		err = draft.Flush(ctx)
 	}

@@ -179,11 +179,14 @@ func (c *patches) undoes(ctx context.Context, t *run.Task, p *spec.Patch) (bool,
 	return err == nil, err
 }
 
-// landingIdent signs what the landing queue commits.
-var landingIdent = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
+// nameless signs what the landing queue commits for a user whose settings name no author.
+var nameless = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
 
 // merger lets the landing queue work on the mirror.
-type merger struct{ draft *git.Draft }
+type merger struct {
+	draft  *git.Draft
+	author git.Ident
+}
 
 // Merge implements landing.Merger.
 func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, conflicts []string, message string, err error) {
@@ -207,7 +210,7 @@ func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, co
 
 // Commit implements landing.Merger.
 func (m merger) Commit(_ context.Context, tree, parent, message string, at time.Time) (string, error) {
-	return m.draft.CommitTree(tree, []string{parent}, message, landingIdent, landingIdent, at)
+	return m.draft.CommitTree(tree, []string{parent}, message, m.author, m.author, at)
 }
 
 // syncHead puts the mirror's integration branch where the log reports that it is. It keeps the commits reachable.

@@ -140,6 +140,12 @@ type Own struct {
 	Log     time.Duration `json:"log_ns,omitempty"`
 }
 
+// Author is a name and an address for commits.
+type Author struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
 // Spec is the order for a run: goal, repository, roles, limits. It changes only where a retry reads changed files.
 type Spec struct {
 	Run string `json:"run"`
@@ -152,6 +158,8 @@ type Spec struct {
 	Repo   string `json:"repo"`
 	Base   string `json:"base"`
 	Branch string `json:"branch,omitempty"`
+	// Author is who lands: the user, by their settings; the zero value where these do not tell, and in runs of older programs.
+	Author Author `json:"author,omitzero"`
 	// Submodules are the places of the repository's submodules, which no task may write.
 	Submodules []string `json:"submodules,omitempty"`
 	// Environment is the id of what was taken from the checkout; empty where setup makes the environment, or there is none.

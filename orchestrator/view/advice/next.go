@@ -114,7 +114,7 @@ func landed(s *run.State) []Way {
 	case s.Ref != "":
 		branch := strings.TrimPrefix(s.Ref, "refs/heads/")
 		return []Way{
-			{fmt.Sprintf("git -C %s merge %s", repo, branch), "take what landed into your branch"},
+			way("take what landed into your branch", "merge", s.Spec.Run, "--repo", repo),
 			{fmt.Sprintf("git -C %s diff --stat %.12s %s", repo, s.Spec.Base, branch), "what it changes"},
 		}
 	}
@@ -125,7 +125,7 @@ func landed(s *run.State) []Way {
 func Unfetched(id string, ways []Way) []Way {
 	out := []Way{way("get its branch into the repository of this directory", "publish", id)}
 	for _, w := range ways {
-		if strings.HasPrefix(w.Command, program) {
+		if strings.HasPrefix(w.Command, program) && !strings.HasPrefix(w.Command, program+" merge ") {
 			out = append(out, w)
 		}
 	}
@@ -268,7 +268,7 @@ func Shortlist(ways []Way) []Way {
 			return 0
 		case i == again:
 			return 1
-		case strings.HasPrefix(command, "git ") && strings.Contains(command, " merge "):
+		case strings.HasPrefix(command, program+" merge "):
 			return 2
 		case strings.HasPrefix(command, program+" show "):
 			return 4

@@ -36,7 +36,7 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		want   []string
 	}{
 		"done": {run.Done, "", published, []string{
-			"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+			"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
 		}},
 		"done without a change": {run.Done, "", nil, []string{"divisi show r"}},
 		"no patch": {run.Parked, "", func(s *run.State) { tried(s, "a", "model", false) }, []string{
@@ -44,7 +44,7 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		}},
 		"a patch of a command, and what landed": {run.Parked, "", func(s *run.State) { published(s); tried(s, "a", "command", true) }, []string{
 			"divisi log r/a", "divisi diff r/a", "divisi retry r a --role ROLE", "divisi retry r a", "divisi take r/a DIR",
-			"divisi skip r a", "git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+			"divisi skip r a", "divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
 		}},
 		"a patch that the policy rejected": {run.Parked, "", func(s *run.State) {
 			tried(s, "a", "command", true)
@@ -82,7 +82,7 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 			"divisi context r/master", `divisi run "GOAL" --repo /repo`, "divisi show r",
 		}},
 		"red gates": {run.Parked, "", published, []string{
-			"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+			"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
 		}},
 		"budget":    {run.Stopped, run.ReasonBudget, func(s *run.State) { s.Budget = 700 }, []string{"divisi resume r --budget 1400", "divisi show r"}},
 		"decision":  {run.Stopped, run.ReasonWaits + "a plan", nil, []string{"divisi decide r", "divisi resume r", "divisi show r"}},
@@ -155,21 +155,21 @@ func TestThreeWaysAreShown(t *testing.T) {
 			[]string{
 				"divisi log r/a", "divisi diff r/a", `divisi retry r a --brief "BRIEF"`, "divisi take r/a DIR", "divisi skip r a",
 				"divisi log r/b", `divisi retry r b --brief "BRIEF"`, "divisi skip r b",
-				"divisi retry r", "git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+				"divisi retry r", "divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
 			},
-			[]string{"divisi log r/a", "divisi retry r", "git -C /repo merge divisi/r"},
+			[]string{"divisi log r/a", "divisi retry r", "divisi merge r --repo /repo"},
 		},
 		"one parked task": {
 			[]string{"divisi log r/a", "divisi diff r/a", "divisi retry r a --role ROLE", "divisi take r/a DIR", "divisi skip r a", "divisi show r"},
 			[]string{"divisi log r/a", "divisi retry r a --role ROLE", "divisi diff r/a"},
 		},
 		"a decision before it goes on": {
-			[]string{"divisi decide r", "divisi resume r", "git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r"},
-			[]string{"divisi decide r", "divisi resume r", "git -C /repo merge divisi/r"},
+			[]string{"divisi decide r", "divisi resume r", "divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r"},
+			[]string{"divisi decide r", "divisi resume r", "divisi merge r --repo /repo"},
 		},
 		"notes before the whole report": {
-			[]string{"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi show r", "divisi memory proposals --repo /repo"},
-			[]string{"git -C /repo merge divisi/r", "git -C /repo diff --stat b1 divisi/r", "divisi memory proposals --repo /repo"},
+			[]string{"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r", "divisi memory proposals --repo /repo"},
+			[]string{"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi memory proposals --repo /repo"},
 		},
 	} {
 		var ways []Way

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/cli"
+	"divisi/cmd/divisi/internal/merge"
 	"divisi/cmd/divisi/internal/runs"
 	"divisi/configs"
 	"divisi/internal/spec"
@@ -31,6 +32,7 @@ type command struct {
 	runs.Flags
 
 	from, save string
+	merge      bool
 }
 
 // NewEach makes divisi each.
@@ -68,6 +70,7 @@ about to do, and asks.` + cli.CodesOfRuns(),
 	f.StringVar(&e.Lang, "lang", "", "with --ast-grep: the language, such as go, python or ts")
 	f.StringVar(&e.Role, "role", "", "the role that does BRIEF, such as generator")
 	f.StringVar(&e.save, "save", "", "write plan and role below .divisi/ under this name, and run nothing")
+	f.BoolVar(&e.merge, "merge", false, "merge when all is proven, as divisi merge does, and never otherwise")
 	f.BoolVar(&e.AutoApprove, "yes", false, "begin without prompting; it does not trust the repository")
 	e.StartFlags(c)
 	runs.GroupFlags(c)
@@ -122,6 +125,9 @@ func (e *command) run(ctx context.Context) error {
 		if err := e.preview(ctx, change); err != nil {
 			return err
 		}
+	}
+	if e.merge {
+		e.Landed = merge.Of(e.Globals, e.Repo).Merge
 	}
 	return e.Start(ctx, e.Flags)
 }

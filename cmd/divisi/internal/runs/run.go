@@ -30,6 +30,8 @@ type Flags struct {
 	// detach leaves a run with the host on the server of --on.
 	detach bool
 	creds  string
+	// Landed is called for a run that has ended with everything proven.
+	Landed func(ctx context.Context, run string) error
 	// twin compares at the end with the user's own shell.
 	twin bool
 }
@@ -119,7 +121,7 @@ func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {
 
 // oneGoal takes at most one argument.
 func oneGoal(c *cobra.Command, args []string) error {
-	if c.ArgsLenAtDash() >= 0 && len(args) > 0 {
+	if c.ArgsLenAtDash() >= 0 && len(args) > 1 {
 		return usage.Errorf("a command for many files is: divisi each -- %s", text.CommandLine(args))
 	}
 	if len(args) > 1 {
@@ -179,7 +181,10 @@ func (g *Globals) carryOut(ctx context.Context, o Flags) error {
 	if err != nil {
 		return err
 	}
-	return v.follow(ctx, r)
+	if err := v.follow(ctx, r); err != nil || o.Landed == nil {
+		return err
+	}
+	return o.Landed(ctx, r.ID())
 }
 
 // Preview shows the plan of a run that has not begun.
@@ -188,6 +193,22 @@ func (g *Globals) Preview(ctx context.Context, o *Flags) (orchestrator.Previewed
 		return orchestrator.Previewed{}, err
 	}
 	return orchestrator.Preview(g.Log.WithContext(ctx), o.Options)
+}
+
+// Try runs setup and gates on a commit, and changes nothing; it returns the run that did.
+func (g *Globals) Try(ctx context.Context, repo, commit string) (run string, err error) {
+	o := Flags{sandbox: cli.SandboxAuto}
+	o.Repo, o.Base, o.Trial = repo, commit, true
+	v, err := g.prepare(&o)
+	if err != nil {
+		return "", err
+	}
+	v.quiet = true
+	r, err := orchestrator.Start(g.Log.WithContext(ctx), o.Options)
+	if err != nil {
+		return "", err
+	}
+	return r.ID(), v.follow(ctx, r)
 }
 
 // prepare reads the files that are named, and makes the view of the run.

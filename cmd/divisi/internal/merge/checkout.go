@@ -1,0 +1,133 @@
+package merge
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"divisi/internal/text"
+	"divisi/internal/usage"
+)
+
+// checkout is the checkout that a person merges into, seen by that person's own git: with their settings, and their hooks when it
+// merges.
+type checkout struct {
+	top, branch, head string
+	// remote is the remote whose default branch is checked out; "" for none.
+	remote string
+}
+
+// git runs git in the checkout and returns what it prints, without the last end of a line. Where it fails the error has what it
+// says.
+func (c *checkout) git(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", c.top}, args...)...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return strings.TrimRight(string(out), "\n"), fmt.Errorf("git %s: %w: %s", args[0], err, text.OneLine(said.String()))
+	}
+	return strings.TrimRight(string(out), "\n"), nil
+}
+
+// has reports whether git ends well.
+func (c *checkout) has(ctx context.Context, args ...string) bool {
+	_, err := c.git(ctx, args...)
+	return err == nil
+}
+
+// going are files of the git directory that an unfinished act of git leaves, and what that is.
+var going = []struct{ file, what string }{
+	{"MERGE_HEAD", "merge"},
+	{"rebase-merge", "rebase"},
+	{"rebase-apply", "rebase"},
+	{"CHERRY_PICK_HEAD", "cherry-pick"},
+	{"REVERT_HEAD", "revert"},
+}
+
+// maxNamed is how many files a message names.
+const maxNamed = 5
+
+// open finds the checkout that a directory is in. It is an error of usage where a merge into it cannot begin.
+func open(ctx context.Context, dir string) (*checkout, error) {
+	c := &checkout{top: dir}
+	if bare, err := c.git(ctx, "rev-parse", "--is-bare-repository"); err != nil || bare == "true" {
+		return nil, usage.Errorf("%s is in no checkout: go to one, or name it with --repo", dir)
+	}
+	top, err := c.git(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return nil, err
+	}
+	c.top = top
+	for _, g := range going {
+		path, err := c.git(ctx, "rev-parse", "--git-path", g.file)
+		if err != nil {
+			return nil, err
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(c.top, path)
+		}
+		if _, err := os.Lstat(path); err == nil {
+			return nil, usage.Errorf("a %s is in progress in %s: finish it first, or end it with: git %[1]s --abort",
+				g.what, c.top)
+		}
+	}
+	if c.branch, err = c.git(ctx, "symbolic-ref", "--short", "--quiet", "HEAD"); err != nil {
+		return nil, usage.Errorf("no branch is checked out in %s (its HEAD is detached): check one out with: git switch BRANCH",
+			c.top)
+	}
+	if c.head, err = c.git(ctx, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
+		return nil, err
+	}
+	dirty, err := c.git(ctx, "status", "--porcelain", "--untracked-files=no", "--no-renames")
+	if err != nil {
+		return nil, err
+	}
+	if dirty != "" {
+		var files []string
+		for _, line := range text.Lines(dirty) {
+			files = append(files, strings.TrimSpace(line[min(len(line), 2):]))
+		}
+		return nil, usage.Errorf("%s has changes that are not committed: %s\nCommit or stash them first", c.top,
+			text.Some(files, maxNamed))
+	}
+	c.remote = c.remoteOf(ctx)
+	return c, nil
+}
+
+// remoteOf is the remote whose default branch is checked out; "" for none.
+func (c *checkout) remoteOf(ctx context.Context) string {
+	names, err := c.git(ctx, "remote")
+	if err != nil {
+		return ""
+	}
+	for _, name := range text.Lines(names) {
+		at, err := c.git(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+name+"/HEAD")
+		if err == nil && at == "refs/remotes/"+name+"/"+c.branch {
+			return name
+		}
+	}
+	return ""
+}
+
+// errConflict is the class of merges with conflicts.
+var errConflict = errors.New("conflict")
+
+// merged is the commit that a merge would make, as an object that no branch has. Its error is errConflict with the files.
+func (c *checkout) merged(ctx context.Context, head string) (string, error) {
+	out, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", c.head, head)
+	parts := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
+	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() == 1 && len(parts) > 1 {
+		return "", fmt.Errorf("%w: %s", errConflict, text.Some(parts[1:], maxNamed))
+	}
+	if err != nil {
+		return "", err
+	}
+	return c.git(ctx, "-c", "user.name=Divisi", "-c", "user.email=", "-c", "commit.gpgsign=false", "commit-tree", parts[0],
+		"-p", c.head, "-p", head, "-m", "Merged, to be proven")
+}
