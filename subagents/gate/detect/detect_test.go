@@ -276,13 +276,15 @@ func TestProposals(t *testing.T) {
 		},
 		"requirements with digests": {
 			map[string]string{
-				"setup.py": "", "tox.ini": "[testenv]\ndeps =\n    -r need/a.pip\n    -r need/b.pip\n", "test_a.py": "",
+				"setup.py": "", "test_a.py": "",
+				"tox.ini": "[testenv]\ndeps =\n    -r need/a.pip\n    -r need/b.pip\ncommands = coverage run -m pytest --ignore=a/b {posargs}\n" +
+					"[testenv:x]\ncommands = pytest --ignore=c",
 				"need/a.pip": "x==1 \\\n    --hash=sha256:0\n", "need/b.pip": "y\n",
 			},
 			Options{Whole: true},
 			"sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r need/a.pip && " +
 				".venv/bin/pip install -r need/b.pip pytest -e .", false,
-			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"},
+			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --ignore=a/b --junitxml=.divisi-pytest.xml"},
 			[]string{".venv"},
 		},
 		"cargo": {

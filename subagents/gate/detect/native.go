@@ -19,7 +19,9 @@ var (
 	amTests    = lazyregexp.New(`(?m)^(?:TESTS|check_PROGRAMS)\b`)
 	// testOption matches an option that adds tests and is off.
 	testOption = lazyregexp.New(`(?mi)^\s*option\s*\(\s*(\w*TEST(?:S|ING)?)\s+"[^"]*"\s*(?:OFF\s*)?\)`)
-	cSource    = lazyregexp.New(`\.(?:c|cc|cpp|cxx|c\+\+)$`)
+	// fetchesContent matches what downloads sources while a project of CMake is configured.
+	fetchesContent = lazyregexp.New(`(?i)\b(?:FetchContent_(?:MakeAvailable|Populate)|CPM(?:Add|Find)Package)\s*\(`)
+	cSource        = lazyregexp.New(`\.(?:c|cc|cpp|cxx|c\+\+)$`)
 )
 
 // system is a build system for C: what the machine needs for it, where it has tests, and what adds its gate.
@@ -87,11 +89,21 @@ func (d *detector) above(pick func(file string) bool) map[string]bool {
 // built is where a project is built: outside of the tree.
 const built = `"$TMPDIR/build"`
 
-// cmakeBuild is the line that builds a project of CMake, with its tests.
+// cmakeBuild is the line that builds a project of CMake, with its tests. What configuring it downloads, setup keeps.
 func (d *detector) cmakeBuild(dir string) string {
+	lists := path.Join(dir, "CMakeLists.txt")
 	line := "cmake -S " + text.Shell(dir) + " -B " + built
-	for _, option := range testOption.FindAllStringSubmatch(d.text(path.Join(dir, "CMakeLists.txt")), -1) {
+	for _, option := range testOption.FindAllStringSubmatch(d.text(lists), -1) {
 		line += " -D" + option[1] + "=ON"
+	}
+	if d.Whole && slices.ContainsFunc(d.files, func(file string) bool {
+		return within(file, dir) && !foreign(file) && (path.Ext(file) == ".cmake" || path.Base(file) == "CMakeLists.txt") &&
+			fetchesContent.MatchString(d.text(file))
+	}) {
+		const deps, kept = `"$TMPDIR/build/_deps"`, `"$DIVISI_TOOLS/fetched"`
+		d.try(".", "mkdir -p "+deps+" "+kept+" && "+line+" && find "+deps+" -name '*-src' -prune -exec cp -R '{}' "+kept+" ';'",
+			lists, dir != "." || len(d.Gates) > 0)
+		line = "mkdir -p " + built + " && cp -R " + kept + " " + deps + " && " + line + " -DFETCHCONTENT_FULLY_DISCONNECTED=ON"
 	}
 	return line + " && cmake --build " + built + " -j 4"
 }

@@ -345,6 +345,15 @@ func TestCMake(t *testing.T) {
 	require.Equal(t, "cmake-test-build-cmake", p.Gates[0].Name)
 	require.Contains(t, p.Gates[0].Command[2], `cmake -S build/cmake -B "$TMPDIR/build" && `)
 	require.Empty(t, problemsOf(p))
+
+	fetching := map[string]string{"CMakeLists.txt": "add_subdirectory(t)", "t/CMakeLists.txt": "fetchcontent_makeavailable(x)\nadd_test(a)"}
+	p = of(fetching, Options{Whole: true})
+	require.Equal(t, `mkdir -p "$TMPDIR/build/_deps" "$DIVISI_TOOLS/fetched" && cmake -S . -B "$TMPDIR/build" && `+
+		`find "$TMPDIR/build/_deps" -name '*-src' -prune -exec cp -R '{}' "$DIVISI_TOOLS/fetched" ';'`, p.Setup[2])
+	require.Contains(t, p.Gates[0].Command[2], `cp -R "$DIVISI_TOOLS/fetched" "$TMPDIR/build/_deps" && `)
+	require.Contains(t, p.Gates[0].Command[2], " -DFETCHCONTENT_FULLY_DISCONNECTED=ON && cmake --build ")
+	require.Empty(t, problemsOf(p))
+	require.Nil(t, of(fetching, Options{}).Setup)
 }
 
 // Ten thousand packages are bounded, and those that are left out are told.

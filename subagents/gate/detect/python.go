@@ -203,6 +203,7 @@ func (d *detector) pytest(p *pythonProject, python string, others []string) {
 			command = append(command, "--ignore="+dir)
 		}
 	}
+	command = append(command, p.leftOut()...)
 	d.add("pytest", p.dir, spec.Gate{Command: append(command, "--junitxml="+Report), Format: gate.FormatJUnit})
 }
 
@@ -313,19 +314,38 @@ func (p *pythonProject) group(name string, seen map[string]bool) (packages []str
 	return packages
 }
 
+// leftOut are the flags with which tox leaves paths out where it runs the tests.
+func (p *pythonProject) leftOut() (flags []string) {
+	for line := range strings.Lines(p.section("testenv")) {
+		if _, args, runs := strings.Cut(line, "pytest"); runs {
+			for _, found := range toxIgnore.FindAllStringSubmatch(args, -1) {
+				flags = append(flags, "--ignore="+found[1])
+			}
+		}
+	}
+	slices.Sort(flags)
+	return slices.Compact(flags)
+}
+
+// section is one of tox.ini.
+func (p *pythonProject) section(name string) string {
+	_, body, _ := strings.Cut("\n"+p.content("tox.ini"), "\n["+name+"]\n")
+	body, _, _ = strings.Cut(body, "\n[")
+	return body
+}
+
 var (
-	toxDeps  = lazyregexp.New(`(?m)^deps[ \t]*=(.*(?:\n(?:[ \t]+\S.*|[ \t]*|#.*))*)`)
-	toxOther = lazyregexp.New(`^\{\[([^\]]+)\]deps\}$`)
-	toxFile  = lazyregexp.New(`^-r\s*(?:\{toxinidir\}/)?([\w./-]+)$`)
+	toxIgnore = lazyregexp.New(`--ignore[= ]([\w][\w./-]*)`)
+	toxDeps   = lazyregexp.New(`(?m)^deps[ \t]*=(.*(?:\n(?:[ \t]+\S.*|[ \t]*|#.*))*)`)
+	toxOther  = lazyregexp.New(`^\{\[([^\]]+)\]deps\}$`)
+	toxFile   = lazyregexp.New(`^-r\s*(?:\{toxinidir\}/)?([\w./-]+)$`)
 	// toxPackage matches a package without conditions of tox, which stand in front of a colon.
 	toxPackage = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(?:\[[\w,.-]+\])?(?:\s*[<>=!~][^:{}]*)?$`)
 )
 
 // tox are the packages that tox installs for the tests in each environment.
 func (p *pythonProject) tox(section string, seen map[string]bool) (packages []string) {
-	_, body, _ := strings.Cut("\n"+p.content("tox.ini"), "\n["+section+"]\n")
-	body, _, _ = strings.Cut(body, "\n[")
-	deps := toxDeps.FindStringSubmatch(body)
+	deps := toxDeps.FindStringSubmatch(p.section(section))
 	for line := range strings.Lines(strings.Join(deps[min(1, len(deps)):], "")) {
 		line, _, _ = strings.Cut(line, " #")
 		line = strings.TrimSpace(line)
