@@ -36,8 +36,8 @@ type Proposal struct {
 	Needed bool
 	// Bare is Setup without the scripts of the packages, for where one of these fails; nil where it has none.
 	Bare []string
-	// Instead are gates to try in place of those that prove nothing, by their names.
-	Instead map[string]spec.Gate
+	// Instead are gates to try in place of one that proves nothing, by its name: what it runs, in part.
+	Instead map[string][]spec.Gate
 	// Ignored are the paths that setup fills and git ignores.
 	Ignored []string
 	// Derived are ignored paths that are made from tracked sources, and Regenerate is the command that makes them again.

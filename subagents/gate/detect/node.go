@@ -161,12 +161,15 @@ func (d *detector) npmProject(dir string, m *manifest, with manager) {
 		d.add(with.name+"-test", dir, g)
 		if own, ok := m.last(with); ok && dir == "." {
 			own.Name = d.Gates[len(d.Gates)-1].Name
-			d.Instead = map[string]spec.Gate{own.Name: own}
+			d.Instead = map[string][]spec.Gate{own.Name: {own}}
 		}
 	} else if tool, words := d.orchestrator(dir); tool != "" {
 		d.add(tool+"-test", dir, spec.Gate{Command: slices.Concat(with.exec(dir), words)})
+		if dir == "." && tool == "turbo" {
+			d.Instead = map[string][]spec.Gate{tool + "-test": d.members(d.space(dir, m), words)}
+		}
 	}
-	if !m.depends() && m.Spaces == nil ||
+	if !m.depends() && len(d.space(dir, m).globs) == 0 ||
 		d.dirs[path.Join(dir, "node_modules")] || d.zeroInstall(dir, with) {
 		return
 	}

@@ -284,6 +284,12 @@ func TestProjectsBelow(t *testing.T) {
 			files: map[string]string{"package.json": `{"scripts":{"test":"xo && npm run build && ava","build":"tsc"}}`},
 			gates: []string{"npm-test: npm test -- --tap"},
 		},
+		"a workspace of pnpm whose top needs nothing": {
+			files: map[string]string{
+				"package.json": `{"scripts":{"test":"x"}}`, "pnpm-workspace.yaml": "packages: [a]", "pnpm-lock.yaml": "", "a/package.json": "{}",
+			},
+			setup: "pnpm install --frozen-lockfile", gates: []string{"pnpm-test: pnpm test"},
+		},
 		"bun": {
 			files: map[string]string{"package.json": `{"scripts":{"test":"x"},"devDependencies":{"y":"1"}}`, "bun.lock": ""},
 			o:     Options{Has: func(string) bool { return false }},
@@ -354,6 +360,23 @@ func TestCMake(t *testing.T) {
 	require.Contains(t, p.Gates[0].Command[2], " -DFETCHCONTENT_FULLY_DISCONNECTED=ON && cmake --build ")
 	require.Empty(t, problemsOf(p))
 	require.Nil(t, of(fetching, Options{}).Setup)
+}
+
+// In place of a gate that proves nothing are tried a chain's last command, and the packages of turbo each by itself.
+func TestInstead(t *testing.T) {
+	t.Parallel()
+	p := of(map[string]string{"package.json": `{"scripts":{"test":"node build && npm run own","own":"jest"}}`}, Options{})
+	require.Equal(t, []string{"npm", "exec", "--", "sh", "-c", "npm run own -- --json"}, p.Instead["npm-test"][0].Command)
+	p = of(map[string]string{
+		"package.json": `{"workspaces":["p/*"],"devDependencies":{"turbo":"1"}}`, "turbo.json": `{"tasks":{"test":{}}}`, "bun.lock": "",
+		"p/a/package.json": `{"name":"@x/a","scripts":{"test":"x"}}`, "p/b/package.json": `{"name":"b*","scripts":{"test":"x"}}`,
+		"p/c/package.json": `{"name":"c"}`,
+	}, Options{})
+	require.Equal(t, []string{"turbo-test"}, []string{p.Gates[0].Name})
+	require.Len(t, p.Instead["turbo-test"], 1)
+	require.Equal(t, "turbo-test-p-a", p.Instead["turbo-test"][0].Name)
+	require.Equal(t, []string{"bun", "run", "turbo", "run", "test", "--filter=@x/a"}, p.Instead["turbo-test"][0].Command)
+	require.Equal(t, []string{"bun", "install", "--frozen-lockfile", "--ignore-scripts"}, p.Bare)
 }
 
 // Ten thousand packages are bounded, and those that are left out are told.

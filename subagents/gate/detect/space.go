@@ -3,10 +3,14 @@ package detect
 import (
 	"encoding/json"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"go.yaml.in/yaml/v3"
+
+	"divisi/internal/lazyregexp"
+	"divisi/internal/spec"
 )
 
 // space is a package for JavaScript with the workspaces that it is the root of.
@@ -62,6 +66,22 @@ func (d *detector) orchestrator(dir string) (name string, words []string) {
 	}
 	return "", nil
 }
+
+// members are gates for the members of a workspace with tests, each by itself.
+func (d *detector) members(s space, words []string) (gates []spec.Gate) {
+	for _, file := range d.under("package.json") {
+		m, ok := d.manifest(file)
+		if dir := path.Dir(file); ok && s.holds(dir) && m.test() != "" && packageName.MatchString(m.Name) && len(gates) < maxProjects {
+			gates = append(gates, spec.Gate{
+				Name: d.name("turbo-test", dir), Command: slices.Concat(s.with.exec(s.dir), words, []string{"--filter=" + m.Name}),
+			})
+		}
+	}
+	return gates
+}
+
+// packageName matches a name that is no pattern for a filter.
+var packageName = lazyregexp.New(`^(?:@[\w.-]+/)?[A-Za-z0-9_][\w.-]*$`)
 
 // exec is the beginning of a command that runs a program of a package's dependencies.
 func (m manager) exec(dir string) []string {

@@ -55,20 +55,22 @@ func (o Options) Propose(ctx context.Context, dir string) (*Proposal, error) {
 		p.CI = newCI(found, p.found.Gates, nil)
 		return nil
 	})
-	for i := range p.found.Gates {
-		p.Gates = append(p.Gates, p.found.Gates[i].Name)
-	}
+	p.Gates = names(p.found.Gates)
 	if o.Project == nil || err != nil {
 		return p, err
 	}
 	named, err := configs.ParseProject(o.Project.Name, o.Project.Text)
 	if p.named = o.Project.Text; len(named.Gates) > 0 { // else those that were found
-		p.Gates = nil
-	}
-	for i := range named.Gates {
-		p.Gates = append(p.Gates, named.Gates[i].Name)
+		p.Gates = names(named.Gates)
 	}
 	return p, err
+}
+
+func names(gates []spec.Gate) (names []string) {
+	for i := range gates {
+		names = append(names, gates[i].Name)
+	}
+	return names
 }
 
 // Choose makes gates of commands of CI, by their places among those that could be gates.
@@ -106,7 +108,7 @@ func (p *Proposal) Unserve() bool {
 }
 
 // Lessen takes a weaker proposal, where the setup has failed (nil) or no gate proves anything: an installation without the
-// scripts of packages, or the last command alone of a chain that tests. It returns what it is, and "" where there is none.
+// scripts of packages, or parts of gates. It returns what it is, and "" where there is none.
 func (p *Proposal) Lessen(t *Trial) (what string) {
 	if p.named != "" {
 		return ""
@@ -118,15 +120,19 @@ func (p *Proposal) Lessen(t *Trial) (what string) {
 		p.found.Setup, p.found.Bare = p.found.Bare, nil
 		return "an installation without the scripts of packages"
 	}
-	for i := range p.found.Gates {
-		g := &p.found.Gates[i]
-		if own, ok := p.found.Instead[g.Name]; ok && t.gates[g.Name].Out {
-			what = "of gate " + g.Name + " the last command alone"
-			p.found.Notes = append(p.found.Notes, "gate "+g.Name+" is the last command of its script alone: the whole script "+
-				"proves nothing on this commit")
-			*g = own
+	var gates []spec.Gate
+	for _, g := range p.found.Gates {
+		parts := p.found.Instead[g.Name]
+		if len(parts) == 0 || !t.gates[g.Name].Out {
+			gates = append(gates, g)
+			continue
 		}
+		what, gates = "a part of gate "+g.Name, append(gates, parts...)
+		p.found.Notes = append(p.found.Notes, fmt.Sprintf("%s proves nothing on this commit, and only a part of it is a gate: %s",
+			text.Flow(g.Command), text.Some(names(parts), maxHidden)))
 	}
+	p.found.Gates = gates
+	p.Gates = names(gates)
 	p.found.Instead = nil
 	p.CI = newCI(p.CI.found, p.found.Gates, p.found.Beside.Services)
 	return what
