@@ -151,8 +151,8 @@ func (d *detector) node() {
 // depends reports whether a package needs others.
 func (m *manifest) depends() bool { return len(m.Deps)+len(m.Dev)+len(m.Opt) > 0 }
 
-// npmProject adds the gate and the setup of one installed package.
-func (d *detector) npmProject(dir string, m *manifest, with manager) {
+// npmGates adds the gates of one installed package.
+func (d *detector) npmGates(dir string, m *manifest, with manager) {
 	if gates := chained(m, with); dir == "." && len(gates) > 0 {
 		for _, g := range gates {
 			d.add(with.name+"-"+g.Name, dir, g)
@@ -166,9 +166,14 @@ func (d *detector) npmProject(dir string, m *manifest, with manager) {
 	} else if tool, words := d.orchestrator(dir); tool != "" {
 		d.add(tool+"-test", dir, spec.Gate{Command: slices.Concat(with.exec(dir), words)})
 		if dir == "." && tool == "turbo" {
-			d.Instead = map[string][]spec.Gate{tool + "-test": d.members(d.space(dir, m), words)}
+			d.Instead = map[string][]spec.Gate{tool + "-test": d.members(d.space(dir, m), slices.Concat(with.exec(dir), words))}
 		}
 	}
+}
+
+// npmProject adds the gates and the setup of one installed package.
+func (d *detector) npmProject(dir string, m *manifest, with manager) {
+	d.npmGates(dir, m, with)
 	if !m.depends() && len(d.space(dir, m).globs) == 0 ||
 		d.dirs[path.Join(dir, "node_modules")] || d.zeroInstall(dir, with) {
 		return

@@ -67,13 +67,14 @@ func (d *detector) orchestrator(dir string) (name string, words []string) {
 	return "", nil
 }
 
-// members are gates for the members of a workspace with tests, each by itself.
-func (d *detector) members(s space, words []string) (gates []spec.Gate) {
+// members are gates of a command for the members of a workspace with tests, each by itself.
+func (d *detector) members(s space, command []string) (gates []spec.Gate) {
 	for _, file := range d.under("package.json") {
 		m, ok := d.manifest(file)
-		if dir := path.Dir(file); ok && s.holds(dir) && m.test() != "" && packageName.MatchString(m.Name) && len(gates) < maxProjects {
+		dir := path.Dir(file)
+		if ok && s.holds(dir) && m.test() != "" && packageName.MatchString(m.Name) && len(gates) < maxProjects {
 			gates = append(gates, spec.Gate{
-				Name: d.name("turbo-test", dir), Command: slices.Concat(s.with.exec(s.dir), words, []string{"--filter=" + m.Name}),
+				Name: d.name("turbo-test", dir), Command: append(slices.Clone(command), "--filter="+m.Name),
 			})
 		}
 	}
