@@ -212,11 +212,14 @@ func (p *Interpreted) Try(ctx context.Context, v Version, number int, tests []Te
 // reached reads lines of a number, and of the file and the name of a test where these are known, between tabs.
 func (p *Interpreted) reached() (map[Test][]int, error) {
 	data, err := p.Place.told(seenFile)
-	reached := map[Test][]int{}
+	reached, has := map[Test][]int{}, map[int]bool{}
+	for _, m := range p.mutants {
+		has[m.Number] = true
+	}
 	for line := range bytes.Lines(data) {
 		part := append(strings.Split(strings.TrimRight(string(line), "\n"), "\t"), "", "")
 		n, err := strconv.Atoi(part[0])
-		if err == nil && part[1] != loading && slices.ContainsFunc(p.mutants, func(m Mutant) bool { return m.Number == n }) {
+		if err == nil && part[1] != loading && has[n] {
 			reached[Test{part[1], part[2]}] = append(reached[Test{part[1], part[2]}], n)
 		}
 	}

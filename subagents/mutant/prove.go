@@ -17,10 +17,14 @@ const (
 type prover struct {
 	Suite
 	tests []Test
+	// why is what is odd about the text of some tests.
+	why map[Test]string
 	// reach has the mutants of each test that are not tried yet, tried how many were, found whether it found one.
 	reach map[Test][]int
 	tried map[Test]int
 	found map[Test]bool
+	// asserted reports whether an assertion found one.
+	asserted bool
 	// before are the tests that were there and reach a mutant.
 	before map[int][]Test
 	// limits bound a run of each version.
@@ -28,16 +32,16 @@ type prover struct {
 	proof  Proof
 }
 
-// Prove tries mutants with new tests that reach them, and with the tests before. Each new test has to find one by an assertion:
-// many changes make code crash, which a test without any notices too. why has what is odd about the text of some tests. It begins
-// with no mutant after budget.
+// Prove tries mutants with new tests that reach them, and with the tests before. An assertion has to find one that these do not:
+// many changes make code crash, which a test without any notices too. Each new test has to find one. why has what is odd about the
+// text of some tests: those have to find it by an assertion. It begins with no mutant after budget.
 func Prove(ctx context.Context, s Suite, tests []Test, why map[Test]string, budget time.Duration) (Proof, error) {
 	until := time.Now().Add(budget)
 	p := &prover{
 		Suite: s, tests: tests, reach: map[Test][]int{}, tried: map[Test]int{}, found: map[Test]bool{}, before: map[int][]Test{},
-		limits: map[Version]time.Duration{},
+		limits: map[Version]time.Duration{}, why: why,
 	}
-	if err := p.measure(ctx, why); err != nil {
+	if err := p.measure(ctx); err != nil {
 		return p.proof, err
 	}
 	if err := p.others(ctx); err != nil {
@@ -53,23 +57,22 @@ func Prove(ctx context.Context, s Suite, tests []Test, why map[Test]string, budg
 		}
 	}
 	for _, t := range tests {
-		if !p.found[t] && p.tried[t] > 0 && (len(p.reach[t]) == 0 || p.tried[t] >= maxTests) {
-			what := "none of %d changes of the code that it reaches makes an assertion of it fail"
-			p.idle(t, fmt.Sprintf(what, p.tried[t]), why)
+		if (!p.found[t] || !p.asserted) && p.tried[t] > 0 && (len(p.reach[t]) == 0 || p.tried[t] >= maxTests) {
+			p.idle(t, fmt.Sprintf("none of %d changes of the code that it reaches makes an assertion of it fail", p.tried[t]))
 		}
 	}
 	return p.proof, nil
 }
 
-func (p *prover) idle(t Test, what string, why map[Test]string) {
-	if why[t] != "" {
-		what += ": " + why[t]
+func (p *prover) idle(t Test, what string) {
+	if p.why[t] != "" {
+		what += ": " + p.why[t]
 	}
 	p.proof.Idle = append(p.proof.Idle, t.String()+": "+what)
 }
 
 // measure runs the new tests without a mutant, which they must pass, and learns what they reach.
-func (p *prover) measure(ctx context.Context, why map[Test]string) error {
+func (p *prover) measure(ctx context.Context) error {
 	begin := time.Now()
 	ran, err := p.Try(ctx, New, 0, p.tests, firstLimit)
 	if err != nil {
@@ -85,15 +88,15 @@ func (p *prover) measure(ctx context.Context, why map[Test]string) error {
 		case ran.Kills(t):
 			return fmt.Errorf("the tests fail without a change of the code: %w: %s", ErrRefused, t)
 		case ran.Outcomes[t] == "":
-			p.idle(t, "it does not run", why)
+			p.idle(t, "it does not run")
 			continue
 		case ran.Outcomes[t] == Skipped:
-			p.idle(t, "it is skipped", why)
+			p.idle(t, "it is skipped")
 			continue
 		}
 		reached := ran.reachedBy(t)
 		if len(reached) == 0 {
-			p.idle(t, "it reaches no statement of the code", why)
+			p.idle(t, "it reaches no statement of the code")
 		}
 		for _, n := range reached {
 			all[n] = true
@@ -206,8 +209,9 @@ func (p *prover) read(ran Ran, own []Test, number int) (killed, lives bool) {
 		}
 		p.tried[t]++
 		if ran.Outcomes[t] == Failed {
-			killed, p.found[t] = true, true
+			killed, p.asserted, p.found[t] = true, true, true
 		}
+		p.found[t] = p.found[t] || ran.Kills(t) && p.why[t] == ""
 		lives = lives && !ran.Kills(t)
 	}
 	return killed, lives

@@ -277,6 +277,11 @@ def tests(body, text, prefix=""):
 CHECKS = ("assert", "raises", "warns", "fail", "expect", "check", "verify", "should", "approve")
 
 
+def same(e):
+    """Whether a condition is the same whatever the code does."""
+    return isinstance(e, ast.Constant) or isinstance(e, ast.Compare) and ast.dump(e.left) == ast.dump(e.comparators[0])
+
+
 def idle(node):
     """Why a test looks as if it proved nothing; empty for none."""
     body = [s for s in node.body if not isinstance(s, ast.Pass) and not (
@@ -288,6 +293,8 @@ def idle(node):
     names = [f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "") for f in calls]
     if not asserts and not any(c in name.lower() for name in names for c in CHECKS):
         return "it asserts nothing"
+    if asserts and all(same(n.test) for n in asserts) and not any("assert" in name.lower() for name in names):
+        return "it compares values with themselves"
     if any("Mock" in name or "patch" in name for name in names + [ast.dump(d) for d in node.decorator_list]):
         return "mocks take the place of the code"
     return ""
