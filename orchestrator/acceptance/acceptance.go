@@ -91,6 +91,8 @@ type Patch struct {
 	// weaker lists the weakened tests of a patch: it counts as a whole, for each language, for tests may move between files.
 	// edited are the values that it changes in assertions, where no rename and no word of the brief explains them.
 	weaker, edited []Finding
+	// differ are the files with tests whose text differs.
+	differ map[string]bool
 	// pairs is how many more pairs of values the checks compare.
 	pairs int
 }
@@ -155,6 +157,8 @@ func at(path string, line int, format string, args ...any) Finding {
 type Verdict struct {
 	Decision Decision
 	Findings []Finding
+	// Tests are the files with tests that differ in more than names, where an experiment can compare them.
+	Tests []string
 	// Again is how the patch failed before, with the decision Again.
 	Again *run.AttemptFault
 }
@@ -178,10 +182,10 @@ func Check(p *Patch) Verdict {
 		}
 	}
 	if len(all) == 0 {
-		return Verdict{Decision: Pass}
+		return Verdict{Decision: Pass, Tests: p.suspects()}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
-	return Verdict{Decision: all[0].Decision, Findings: all}
+	return Verdict{Decision: all[0].Decision, Findings: all, Tests: p.suspects()}
 }
 
 // bySize is the check of measures of size. None of them rejects a patch by itself.

@@ -61,6 +61,9 @@ func decideResult(s *run.State, t *run.Task) []run.Action {
 				case Ask:
 					return ask(s, t, v)
 				}
+				if len(v.Tests) > 0 {
+					return try(t, v, run.Doubt{})
+				}
 				return accept(s, t)
 			},
 		}}

@@ -30,7 +30,7 @@ const maxTests = 512 << 10
 
 // compare compares the tests of the patch.
 func (p *Patch) compare() {
-	p.weaker, p.edited, p.pairs = nil, nil, maxPairs
+	p.weaker, p.edited, p.differ, p.pairs = nil, nil, map[string]bool{}, maxPairs
 	own := make([][]Change, testsource.Languages)
 	for _, f := range p.files {
 		i := f.language
@@ -68,6 +68,21 @@ func (p *Patch) compare() {
 
 // compared are the languages whose tests an experiment can compare.
 var compared = map[int]bool{testsource.Go: true}
+
+// unspoken are lines that say nothing of what a test does.
+var unspoken = re(`^(?://|import |\)$|"[\w./~-]+"$)`)
+
+// suspects are the files with tests in which something differs that no rename explains.
+func (p *Patch) suspects() (paths []string) {
+	speaks := func(l line) bool { return !unspoken.MatchString(l.text) }
+	for _, f := range p.files {
+		if f.language >= 0 && compared[f.language] && f.Before != nil && f.After != nil && !p.renamed(f) &&
+			(p.differ[f.Path] || slices.ContainsFunc(f.lost, speaks)) {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
+}
 
 // open marks the findings that an experiment can answer: what tests assert less, and with other values. That a test, a row or a
 // run of it is gone stays a question: a change of the code that it alone would find may not be among those that are tried.

@@ -14,9 +14,9 @@ func (v Verdict) tries() bool {
 	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Open })
 }
 
-// try puts a patch aside for an experiment.
+// try puts a patch aside for an experiment, also where only that can speak against it.
 func try(t *run.Task, v Verdict, d run.Doubt) []run.Action {
-	trial := &run.Trial{Doubt: d}
+	trial := &run.Trial{Doubt: d, Files: slices.Clone(v.Tests)}
 	for _, f := range v.Findings {
 		trial.Files = append(trial.Files, f.Path)
 	}
@@ -49,7 +49,7 @@ func Try(s *run.State) []run.Action {
 		return conclude(s, next, *r)
 	}
 	if s.TrialTime() <= 0 {
-		return unable(next, "experiments have taken their share of the time of the gates")
+		return unable(s, next, "experiments have taken their share of the time of the gates")
 	}
 	return begin(s, next)
 }
@@ -98,7 +98,7 @@ func tried(s *run.State, t *run.Task) []run.Action {
 	}
 	f := run.FaultOf(a.Result)
 	if a.Result.Status == spec.StatusDone || tries >= recovery.MaxGateTries+s.Works.Foreign(w.ID) || recovery.Hopeless(f) {
-		return unable(t, f.Message)
+		return unable(s, t, f.Message)
 	}
 	return begin(s, t)
 }
@@ -106,17 +106,20 @@ func tried(s *run.State, t *run.Task) []run.Action {
 // conclude releases a patch whose tests notice what they did, and holds another one: what the experiment has found comes first,
 // and what it could not tell last.
 func conclude(s *run.State, t *run.Task, r spec.Receipt) []run.Action {
-	if r.Verdict != spec.VerdictFail {
+	d := t.Trial.Doubt
+	if r.Verdict != spec.VerdictFail || len(r.Signatures)+len(d.Evidence) == 0 {
 		return accept(s, t)
 	}
-	d := t.Trial.Doubt
 	d.Evidence = slices.Concat(r.Signatures, d.Evidence, strings.FieldsFunc(r.Tail, func(c rune) bool { return c == '\n' }))
 	return []run.Action{run.HoldPatch(t, d)}
 }
 
-// unable holds a patch without an experiment.
-func unable(t *run.Task, why string) []run.Action {
+// unable decides about a patch without an experiment, as the rules do.
+func unable(s *run.State, t *run.Task, why string) []run.Action {
 	d := t.Trial.Doubt
+	if len(d.Evidence) == 0 {
+		return accept(s, t)
+	}
 	d.Evidence = append(slices.Clip(d.Evidence), "no experiment: "+why)
 	return []run.Action{run.HoldPatch(t, d)}
 }

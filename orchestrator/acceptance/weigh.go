@@ -17,6 +17,11 @@ func (p *Patch) weigh(before, after []testsource.Unit) {
 		})
 	})
 	old := byName(before)
+	for key, a := range fresh {
+		if b, had := old[key]; had && space.ReplaceAllString(a.Text, "") != space.ReplaceAllString(b.Text, "") {
+			p.differ[a.Path] = true
+		}
+	}
 	missing := slices.ContainsFunc(before, func(u testsource.Unit) bool { _, ok := fresh[u.Key()]; return u.Test && !ok })
 	var all sides
 	files := map[string]*sides{}
@@ -57,6 +62,8 @@ func (p *Patch) weigh(before, after []testsource.Unit) {
 	p.weaker = append(p.weaker, weaker(all, files, merged(all, before, after))...)
 	p.expected(old, fresh, missing)
 }
+
+var space = re(`\s+`)
 
 // needless is how many assertions that there is no error are gone with the errors: functions do not return them any more, or
 // tests await what called back.

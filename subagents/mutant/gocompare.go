@@ -65,9 +65,9 @@ func report(out string, ok bool) Report {
 }
 
 // CompareGo compares the tests of a package before and after a patch, until a time: both with the product after it where those
-// before compile with that, else each with its own. red are the tests that the product after it fails, and that pass as the patch
-// leaves them, with what they print.
-func CompareGo(ctx context.Context, e Experiment, t Touched, until time.Time) (c Comparison, red map[string]string, err error) {
+// before compile with that, with the new names of what the patch renames; else each with its own. red are the tests that the product
+// after it fails, and that pass as the patch leaves them, with what they print.
+func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (c Comparison, red map[string]string, err error) {
 	p := &GoPackage{Experiment: e}
 	mutated, err := p.prepare(ctx, newTests, nil)
 	if err != nil {
@@ -75,15 +75,13 @@ func CompareGo(ctx context.Context, e Experiment, t Touched, until time.Time) (c
 	}
 	after := &goSide{p, newTests, t.flags(), firstLimit}
 	before := &goSide{p, oldTests, t.flags(), firstLimit}
-	with := maps.Clone(mutated)
-	maps.Copy(with, e.Before)
-	_, ok, err := p.compile(ctx, oldTests, with)
+	ok, err := p.compileOld(ctx, mutated)
 	if err != nil {
 		return c, nil, err
 	}
 	if !ok {
-		old := *p
-		with, before.GoPackage = maps.Clone(e.Before), &old
+		old, with := *p, maps.Clone(e.Before)
+		before.GoPackage = &old
 		maps.Copy(with, e.Base)
 		if _, err := old.prepare(ctx, oldTests, with); err != nil {
 			return c, nil, fmt.Errorf("with the code before the patch: %w", err)
@@ -117,8 +115,28 @@ func CompareGo(ctx context.Context, e Experiment, t Touched, until time.Time) (c
 	}
 	all := pairsOf(before.Mutants, after.Mutants)
 	all = slices.DeleteFunc(all, func(p Pair) bool { return !slices.Contains(reached, p.Before.Number) })
-	c, err = compare(ctx, before, after, had, has, t.Tests, spread(all, maxTried), until)
+	c, err = compare(ctx, before, after, had, has, t.Tests(), spread(all, maxTried), until)
 	return c, red, err
+}
+
+// compileOld compiles the tests before with the product after the patch, with the new names of what it renames if it can.
+func (p *GoPackage) compileOld(ctx context.Context, mutated map[string][]byte) (ok bool, err error) {
+	tries := []Renames{p.Renames, nil}
+	if len(p.Renames) == 0 {
+		tries = tries[1:]
+	}
+	for _, r := range tries {
+		with := maps.Clone(mutated)
+		for name, data := range p.Before {
+			if with[name] = data; data != nil {
+				with[name] = r.In(data)
+			}
+		}
+		if _, ok, err = p.compile(ctx, oldTests, with); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
 }
 
 // pairsOf are the mutants of both sides.

@@ -91,7 +91,8 @@ func TestMore(t *testing.T) {
 			if c.base != "" {
 				e.Base = map[string][]byte{"m.go": []byte(c.base)}
 			}
-			touched := Touched{Tests: []string{"TestFee", "TestMore", "TestLimit", "TestOther"}}
+			touched := &Touched{}
+			require.NoError(t, touched.Add("m_test.go", []byte(before), []byte(after), nil))
 			got, red, err := CompareGo(t.Context(), e, touched, time.Now().Add(time.Minute))
 			require.NoError(t, err)
 			if c.want == "" {

@@ -36,6 +36,8 @@ type Experiment struct {
 	// Base has, by its path from the package, each other Go file that the patch changes, as it was: nil for one that was not
 	// there.
 	Base map[string][]byte
+	// Renames are those of the patch.
+	Renames Renames
 	// Wanted reports whether a mutant, which has no number yet, is one.
 	Wanted func(Mutant) bool
 	// Number returns a number above 0 that no test can guess: those of mutants begin at one, and others choose none.

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,12 +52,11 @@ func testTexts(file string, source []byte) (map[string]string, error) {
 	return texts, nil
 }
 
-// Touched are the tests of a package that a patch touches: those whose text differs, or All where something else of their files
-// does.
+// Touched are the tests of a package that a patch touches: those whose text differs in more than what it renames, or All where
+// something else of their files does.
 type Touched struct {
-	Tests []string
-	All   bool
-	// was and now are their texts.
+	All bool
+	// was and now are the texts of all tests of the files, was with the new names.
 	was, now map[string]string
 }
 
@@ -66,13 +66,13 @@ func OfTests(file string, source []byte) bool {
 }
 
 // Add adds the tests of a file before and after the patch; nil is the text of a file that is not there.
-func (t *Touched) Add(file string, before, after []byte) error {
+func (t *Touched) Add(file string, before, after []byte, r Renames) error {
 	if t.was == nil {
 		t.was, t.now = map[string]string{}, map[string]string{}
 	}
 	var rest [2]string
-	for side, source := range [][]byte{before, after} {
-		if source == nil {
+	for side, source := range [][]byte{r.In(before), after} {
+		if len(source) == 0 {
 			continue
 		}
 		texts, err := testTexts(file, source)
@@ -87,32 +87,46 @@ func (t *Touched) Add(file string, before, after []byte) error {
 		rest[side] = formOf(imports.ReplaceAllString(others, ""), true)
 	}
 	t.All = t.All || rest[0] != rest[1] && before != nil && after != nil
-	for name, text := range t.was {
-		if t.now[name] != text {
-			t.Tests = append(t.Tests, name)
-		}
-	}
-	for name := range t.now {
-		if _, had := t.was[name]; !had {
-			t.Tests = append(t.Tests, name)
-		}
-	}
-	slices.Sort(t.Tests)
-	t.Tests = slices.Compact(t.Tests)
 	return nil
+}
+
+// Rename has tests compared that have another name now, and adds the new names.
+func (t *Touched) Rename(r Renames, before, after map[string][]byte) {
+	for was, now := range RenamesOf(before, after) {
+		_, stays := t.now[was]
+		_, had := t.was[now]
+		if text := t.was[was]; text != "" && t.now[now] != "" && !stays && !had {
+			r[was], t.was[now] = now, strings.Replace(text, was, now, 1)
+			delete(t.was, was)
+		}
+	}
+}
+
+// Tests are those whose text differs.
+func (t *Touched) Tests() []string {
+	names := map[string]bool{}
+	for side, texts := range []map[string]string{t.was, t.now} {
+		others := []map[string]string{t.now, t.was}[side]
+		for name, text := range texts {
+			if formOf(text, true) != formOf(others[name], true) {
+				names[name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 var imports = lazyregexp.New(`(?ms)^import \(.*?^\)|^import [^(\n]*$`)
 
-func (t Touched) flags() []string {
+func (t *Touched) flags() []string {
 	if t.All {
 		return []string{"-test.v"}
 	}
-	return []string{"-test.v", "-test.run=^(" + strings.Join(t.Tests, "|") + ")$"}
+	return []string{"-test.v", "-test.run=^(" + strings.Join(t.Tests(), "|") + ")$"}
 }
 
 // Lines are the first lines of a test that only its text before has, and that only the one after has; "" for none.
-func (t Touched) Lines(name string) (was, now string) {
+func (t *Touched) Lines(name string) (was, now string) {
 	name, _, _ = strings.Cut(name, "/")
 	return firstOf(t.was[name], t.now[name]), firstOf(t.now[name], t.was[name])
 }
@@ -129,7 +143,7 @@ func firstOf(of, not string) string {
 }
 
 // Values are the constants that a test has before and not after, or after and not before, without quotes.
-func (t Touched) Values(name string) (differ []string) {
+func (t *Touched) Values(name string) (differ []string) {
 	name, _, _ = strings.Cut(name, "/")
 	had, has := constants(t.was[name]), constants(t.now[name])
 	for value, n := range had {

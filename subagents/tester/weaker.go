@@ -21,14 +21,17 @@ import (
 // leastKept is how many mutants the tests of a package have to notice, before a patch and after it, for what they tell to count.
 const leastKept = 5
 
-// compared is what tests tell before and after a patch. Red are the tests before that the code after it fails, with the reason.
+// compared is what the tests of a directory tell before and after a patch.
 type compared struct {
 	mutant.Comparison
-	red map[string]string
+	// hidden are changes of what the code does, in words: tests before fail with the code after. tests is how many were compared.
+	hidden []string
+	tests  int
 }
 
-// engines compare the tests in a directory before and after the patch, until a time, by the endings of their files.
-var engines = map[string]func(*Executor, context.Context, string, *touched, time.Time) (compared, error){
+// engines compare the tests in a directory before and after the patch, whose files they get, until a time: by the endings of the
+// files with tests.
+var engines = map[string]func(*Executor, context.Context, string, []string, time.Time) (compared, error){
 	".go": (*Executor).compareGo,
 }
 
@@ -74,30 +77,23 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []s
 	if engine == nil {
 		return fmt.Errorf("%w: no mutants of *%s files", mutant.ErrRefused, ending)
 	}
-	files, err := t.touched(ctx, dir, ending, changed)
-	if err != nil {
-		return err
-	}
-	c, err := engine(t, ctx, dir, files, until)
+	c, err := engine(t, ctx, dir, changed, until)
 	if err != nil {
 		return err
 	}
 	for _, m := range c.Kept {
 		r.Kills = append(r.Kills, m.In(dir))
 	}
-	r.Tests += len(files.tests.Tests)
+	r.Tests += c.tests
 	r.Passed += len(c.Kept)
-	found := len(r.Signatures)
-	for name, said := range c.red {
-		if hidden := hides(files.tests, name, said, t.Assignment.Task.Brief); hidden != "" {
-			r.Signatures = append(r.Signatures, line(hidden))
-		}
+	for _, hidden := range c.hidden {
+		r.Signatures = append(r.Signatures, line(hidden))
 	}
 	for _, w := range c.Weaker {
 		r.Signatures = append(r.Signatures, line(w.In(dir)))
 	}
 	switch {
-	case len(r.Signatures) > found:
+	case len(c.hidden)+len(c.Weaker) > 0:
 	case len(c.Kept) < leastKept:
 		r.Tail += fmt.Sprintf("the tests of %s noticed %d changes of the code, before the patch and after it: too few to tell; "+
 			"not tried for lack of time: %d\n", of(dir), len(c.Kept), c.Untried)
@@ -110,17 +106,22 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []s
 // maxIdle bounds how many tests a line names.
 const maxIdle = 3
 
-// touched are the files of tests that a patch changes, by their paths, and other files of the language, before and after.
+// touched are the Go files of tests that a patch changes, by their paths, before and after, and other Go files: the product, as
+// it was and since the patch.
 type touched struct {
-	before, after, product map[string][]byte
-	tests                  mutant.Touched
+	before, after  map[string][]byte
+	product, since map[string][]byte
+	renames        mutant.Renames
+	tests          mutant.Touched
 }
 
 // touched reads what the patch changes of the tests in a directory, and of the code.
-func (t *Executor) touched(ctx context.Context, dir, ending string, changed []string) (*touched, error) {
-	f := &touched{before: map[string][]byte{}, after: map[string][]byte{}, product: map[string][]byte{}}
+func (t *Executor) touched(ctx context.Context, dir string, changed []string) (*touched, error) {
+	f := &touched{
+		before: map[string][]byte{}, after: map[string][]byte{}, product: map[string][]byte{}, since: map[string][]byte{},
+	}
 	for _, file := range changed {
-		if path.Ext(file) != ending {
+		if path.Ext(file) != ".go" {
 			continue
 		}
 		before, err := t.ReadAt(ctx, t.Assignment.Since, file)
@@ -132,30 +133,47 @@ func (t *Executor) touched(ctx context.Context, dir, ending string, changed []st
 			return nil, err
 		}
 		if !mutant.OfTests(file, before) && !mutant.OfTests(file, after) {
-			f.product[file] = before
+			f.product[file], f.since[file] = before, after
 			continue
 		}
 		f.before[file], f.after[file] = before, after
+	}
+	return f, f.find(dir)
+}
+
+// find finds the tests of a directory that differ in more than names.
+func (f *touched) find(dir string) error {
+	f.renames = mutant.RenamesOf(f.product, f.since)
+	for file, after := range f.after {
 		if path.Dir(file) != dir {
 			continue
 		}
 		if bytes.Contains(after, []byte("DIVISI_")) {
-			return nil, fmt.Errorf("%w: %s names a variable of the program that tries the tests", mutant.ErrRefused, file)
+			return fmt.Errorf("%w: %s names a variable of the program that tries the tests", mutant.ErrRefused, file)
 		}
-		if err := f.tests.Add(file, before, after); err != nil {
-			return nil, fmt.Errorf("%w: %w", mutant.ErrRefused, err)
+		if err := f.tests.Add(file, f.before[file], after, f.renames); err != nil {
+			return fmt.Errorf("%w: %w", mutant.ErrRefused, err)
 		}
 	}
-	return f, nil
+	f.tests.Rename(f.renames, f.before, f.after)
+	return nil
 }
 
 // compareGo compares the tests of a Go package.
-func (t *Executor) compareGo(ctx context.Context, dir string, f *touched, until time.Time) (c compared, err error) {
+func (t *Executor) compareGo(ctx context.Context, dir string, changed []string, until time.Time) (c compared, err error) {
+	f, err := t.touched(ctx, dir, changed)
+	if err != nil {
+		return c, err
+	}
+	if c.tests = len(f.tests.Tests()); c.tests == 0 && !f.tests.All {
+		return c, fmt.Errorf("%w: they differ in names alone", mutant.ErrRefused)
+	}
 	e, end, err := t.experiment(dir)
 	if err != nil {
 		return c, err
 	}
 	defer end()
+	e.Renames = f.renames
 	if e.Before, err = from(dir, f.before); err != nil {
 		return c, err
 	}
@@ -163,7 +181,13 @@ func (t *Executor) compareGo(ctx context.Context, dir string, f *touched, until 
 		return c, err
 	}
 	e.Wanted = func(m mutant.Mutant) bool { _, tests := e.Before[m.File]; return !tests }
-	c.Comparison, c.red, err = mutant.CompareGo(ctx, e, f.tests, until)
+	var red map[string]string
+	c.Comparison, red, err = mutant.CompareGo(ctx, e, &f.tests, until)
+	for name, said := range red {
+		if hidden := hides(&f.tests, name, said, t.Assignment.Task.Brief); hidden != "" {
+			c.hidden = append(c.hidden, hidden)
+		}
+	}
 	return c, err
 }
 
@@ -182,7 +206,7 @@ func from(dir string, files map[string][]byte) (map[string][]byte, error) {
 
 // hides tells that a test as it was before fails with the code of the patch, with both lines; "" where the brief has the values
 // in which they differ.
-func hides(t mutant.Touched, name, said, brief string) string {
+func hides(t *mutant.Touched, name, said, brief string) string {
 	differ := t.Values(name)
 	words := text.Set(strings.Join(strings.FieldsFunc(brief, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
