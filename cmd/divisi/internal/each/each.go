@@ -106,6 +106,12 @@ func (e *command) run(ctx context.Context) error {
 	if err := e.readList(); err != nil {
 		return err
 	}
+	typed := e.Line.Command
+	var err error
+	if e.Line.Command, err = whole(typed, cli.Top(e.Repo)); err != nil {
+		return err
+	}
+	e.Typed = typed
 	change, err := e.Change()
 	if err != nil {
 		return err

@@ -21,6 +21,8 @@ type Line struct {
 	// Command is what changes the files, Then a line of a shell that runs after it; {files} in either are the files.
 	Command []string
 	Then    string
+	// Typed is the command as it was typed, for people.
+	Typed []string
 	// Pattern is what ast-grep rewrites, to Rewrite, in the language Lang.
 	Pattern, Rewrite, Lang string
 	// Role does the change as Brief says.
@@ -64,6 +66,9 @@ func (l Line) Change() (c Change, err error) {
 			}
 		}
 		goal = text.CommandLine(command)
+		if l.Typed != nil && l.Pattern == "" {
+			goal = text.CommandLine(l.Typed)
+		}
 		if l.Then != "" {
 			goal += " && " + l.Then
 		}
