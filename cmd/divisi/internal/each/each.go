@@ -106,9 +106,9 @@ func (e *command) run(ctx context.Context) error {
 	if err := e.readList(); err != nil {
 		return err
 	}
-	typed := e.Line.Command
+	typed := e.Command
 	var err error
-	if e.Line.Command, err = whole(typed, cli.Top(e.Repo)); err != nil {
+	if e.Command, err = whole(typed, cli.Top(e.Repo)); err != nil {
 		return err
 	}
 	e.Typed = typed

@@ -14,7 +14,8 @@ const maxScript = 100 << 10
 
 // inline are the options by which interpreters take their script as an argument; a shell takes its name behind it.
 var inline = map[string]string{
-	"sh": "-c", "bash": "-c", "dash": "-c", "zsh": "-c", "python": "-c", "python3": "-c", "perl": "-e", "ruby": "-e", "node": "-e",
+	"sh": "-c", "bash": "-c", "dash": "-c", "zsh": "-c", "python": "-c", "python3": "-c",
+	"perl": "-e", "ruby": "-e", "node": "-e",
 }
 
 // whole puts the text of a script outside of the repository into its command: work trees do not have it. Other commands stay.
