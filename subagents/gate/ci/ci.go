@@ -182,6 +182,8 @@ func (f *Found) add(p place, line int, command string, is kind) {
 	case is == publish:
 		c.Why = "it publishes or deploys"
 	case c.Why != "":
+	case containers.MatchString(command):
+		c.Why = "it needs a container engine"
 	case secret.MatchString(command):
 		c.Why = "it needs the secret " + secret.FindStringSubmatch(command)[1]
 	case found != "":

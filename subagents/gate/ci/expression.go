@@ -81,7 +81,10 @@ func (e *formula) compared() result {
 	if other(first, b) || other(second, a) {
 		return truth(sign == "!=", true)
 	}
-	return truth(strings.EqualFold(a.text, b.text) == (sign == "=="), a.known && b.known)
+	// What a matrix does not have counts as 0.
+	nothing := func(a, b result) bool { return a.text == "" && !a.string && b.text == "0" }
+	same := strings.EqualFold(a.text, b.text) || nothing(a, b) || nothing(b, a)
+	return truth(same == (sign == "=="), a.known && b.known)
 }
 
 func (e *formula) one() result {

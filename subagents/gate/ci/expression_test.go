@@ -51,7 +51,7 @@ jobs:
     env: {LIB: '${{ matrix.lib }}', UNUSED: '${{ matrix.lib }}'}
     strategy: {matrix: {include: [{lib: shared, env: {TOXENV: docs}}, {lib: static, env: {TOXENV: py}}]}}
     steps:
-      - run: cmake -DSHARED=${{ matrix.lib == 'shared' }}
+      - run: cmake --build -DSHARED=${{ matrix.lib == 'shared' }}
       - {run: tox, env: '${{ matrix.env }}'}
       - {run: make $LIB, env: {NODE_OPTIONS: -a, TOKEN: '${{ secrets.GITHUB_TOKEN }}'}}
       - run: |
@@ -73,11 +73,11 @@ jobs:
           make all
 `, ".travis.yml": "script: [make one, make two]\n"})
 	require.Equal(t, []string{
-		"8 a: cmake -DSHARED=true", "9 a: TOXENV=docs tox", "10 a: export LIB=shared NODE_OPTIONS=-a; make $LIB",
+		"8 a: cmake --build -DSHARED=true", "9 a: TOXENV=docs tox", "10 a: export LIB=shared NODE_OPTIONS=-a; make $LIB",
 		`20 a: import sys\nprint(1) | it is for the shell python`, "21 a: make a b | it is for the shell pwsh",
 		"22 a: make later", "23 a: uses: acme/check@v1 part=a | an action whose command is not known",
 		"24 a: uses: acme/check@v1 part=b | an action whose command is not known", `26 a: A+=1\nmake all`,
-		"8 a: cmake -DSHARED=false", "9 a: TOXENV=py tox", "10 a: export LIB=static NODE_OPTIONS=-a; make $LIB",
+		"8 a: cmake --build -DSHARED=false", "9 a: TOXENV=py tox", "10 a: export LIB=static NODE_OPTIONS=-a; make $LIB",
 		"1 : make one", "1 : make two",
 	}, list)
 	lacking := Command{Text: "cd ~ && make", Dir: "."}

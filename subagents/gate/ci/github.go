@@ -18,16 +18,18 @@ func (f *Found) github(file string, data []byte) {
 	for _, doc := range f.yaml(file, data) {
 		on := doc.get("on")
 		names := on.texts()
-		checks := slices.ContainsFunc(triggers, func(name string) bool {
-			t := on.get(name)
-			tagsAlone := name == "push" && t.get("tags").n != nil && t.get("branches").n == nil && t.get("paths").n == nil
-			return slices.Contains(names, name) && !tagsAlone
-		})
-		if checks {
-			paths := on.get("pull_request", "paths").texts()
-			paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "!") })
-			f.workflow(file, doc, place{paths: paths}, nil, maxDepth)
+		starts := slices.DeleteFunc(slices.Clone(triggers), func(name string) bool { return !slices.Contains(names, name) })
+		if len(starts) == 0 {
+			continue
 		}
+		push := on.get("push")
+		if len(starts) == 1 && push.get("tags").n != nil && push.get("branches").n == nil && push.get("paths").n == nil {
+			f.add(place{file: file}.but("a workflow for tags alone, which checks no change"), push.line(), "uses: ./"+file, check)
+			continue
+		}
+		paths := on.get("pull_request", "paths").texts()
+		paths = slices.DeleteFunc(paths, func(p string) bool { return strings.HasPrefix(p, "!") })
+		f.workflow(file, doc, place{paths: paths}, nil, maxDepth)
 	}
 }
 
@@ -102,6 +104,9 @@ func (f *Found) call(uses, with node, p place, v values, depth int) {
 // steps reads the steps of a job or of a composite action.
 func (f *Found) steps(steps node, p place, v values, depth int) {
 	for _, step := range steps.items() {
+		p.scripts += step.get("run").text() + "\n"
+	}
+	for _, step := range steps.items() {
 		env := step.get("env")
 		if m := use.FindStringSubmatch(env.text()); m != nil { // a mapping of the matrix
 			env = v.node(strings.TrimPrefix(m[1], "matrix."))
@@ -163,7 +168,7 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 		"actions": "", "actions network": "it needs the network", "actions github": "it runs at GitHub alone",
 	} {
 		if command, is := filled(section, name, inputs); is {
-			f.add(p.in(inputs["working-directory"]).but(why), uses.line(), command, check)
+			f.add(p.in(inputs["working-directory"]).but(why), uses.line(), cmp.Or(command, "uses: "+uses.text()), check)
 			return
 		}
 	}

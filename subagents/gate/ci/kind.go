@@ -22,6 +22,8 @@ var (
 	asks = lazyregexp.New(`^\S+(?: (?:--version|-version|-V+|version|--help))+$`)
 	// compares matches commands that compare a tree with its commit.
 	compares = lazyregexp.New(`^git (?:--no-pager )?(?:diff\b.*--(?:exit-code|quiet|check)|diff-(?:index|files)|status -)`)
+	// containers matches commands that start a container engine, which commands in the sandbox do not reach.
+	containers = lazyregexp.New(`(?m)(?:^|[;&|(]|\bsudo|\btime)\s*(?:docker(?:-compose)?|podman|buildah)\s`)
 	// installs are commands of package managers whose flags or scripts come before the word.
 	installs = lazyregexp.New(`^(pnpm|yarn)( .*)? install\b|^(yarn|pnpm)( --\S+)*$|(/activate|install(\.sh|-packages)|/get-\S+)`)
 )
@@ -32,6 +34,9 @@ func kindOf(list []string) kind {
 	if !slices.ContainsFunc(list, func(w string) bool { return !assignment.MatchString(w) }) {
 		return setup
 	}
+	for assignment.MatchString(list[0]) {
+		list = list[1:]
+	}
 	line := strings.Join(list, " ")
 	dry := slices.ContainsFunc(list, func(w string) bool { return slices.Contains(phrases()["dry"], w) })
 	switch {
@@ -39,6 +44,8 @@ func kindOf(list []string) kind {
 		return check
 	case !dry && (begins(line, "publish") || slices.Contains(list, "publish") || slices.Contains(list, "deploy")):
 		return publish
+	case list[0] == "cmake" && !slices.ContainsFunc(list, func(w string) bool { return slices.Contains(phrases()["cmake"], w) }):
+		return setup // it configures
 	case begins(line, "setup"), asks.MatchString(line), installs.MatchString(line):
 		return setup
 	}

@@ -22,6 +22,7 @@ type place struct {
 	why       string
 	paths     []string
 	services  []service
+	scripts   string // of all steps of the job, where a command may write what another one reads
 }
 
 // service is a server that CI starts beside a job: its name there, and its image.
@@ -74,7 +75,7 @@ func systemOf(runner string) string {
 var (
 	secret     = lazyregexp.New(`\$\{\{[^}]*\bsecrets\.(\w+)`)
 	expression = lazyregexp.New(`\$\{\{.*?\}\}|<<\s*\w[\w.]*\s*>>|\$\(\w+\.[\w.]+\)`)
-	piped      = lazyregexp.New(`\s*(?:2>&1\s*)?\|\s*tee\b.*$`)
+	piped      = lazyregexp.New(`\s*(?:2>&1\s*)?\|\s*tee\b(?:\s+-a)?\s*(\S*).*$`)
 	exits      = lazyregexp.New(`\bexit\s+[1-9$]`)
 )
 
@@ -90,7 +91,7 @@ func (p place) settings(c *Command) {
 			c.Why = cmp.Or(c.Why, "it needs the secret "+m[1])
 		case used && unknown != "":
 			c.Why = cmp.Or(c.Why, "what "+unknown+" is, its CI alone knows")
-		case used || (own || matters.MatchString(name)) && unknown == "":
+		case used || (own || matters.MatchString(name) && value != "") && unknown == "":
 			c.Env = append(c.Env, name+"="+value)
 		}
 	}
@@ -135,7 +136,11 @@ func (f *Found) script(p place, s *script) {
 				}
 			}
 		default:
-			f.add(p, s.line(part.line), piped.ReplaceAllLiteralString(part.text, ""), kindOf(list))
+			command := piped.ReplaceAllLiteralString(part.text, "")
+			if m := piped.FindStringSubmatch(part.text); m != nil && m[1] != "" && strings.Count(p.scripts, m[1]) > 1 {
+				command = part.text
+			}
+			f.add(p, s.line(part.line), command, kindOf(list))
 		}
 	}
 }
@@ -146,6 +151,10 @@ func (f *Found) block(p place, s *script, parts []part) {
 	for _, part := range parts {
 		list := part.words
 		for len(list) > 0 && list[0] != "exit" && slices.Contains(keywords, list[0]) {
+			if slices.Contains([]string{"[", "[[", "for", "case"}, list[0]) {
+				list = nil // words, and no command
+				break
+			}
 			list = list[1:]
 		}
 		is = max(is, kindOf(list))
