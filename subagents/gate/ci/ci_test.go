@@ -96,6 +96,7 @@ on: push
 jobs:
   a:
     runs-on: ubuntu-latest
+    env: {X_FLAGS: '', CTEST_PARALLEL_LEVEL: '2'}
     strategy: {matrix: {a: ['0'], b: ['0'], include: [{a: '1', c: d}]}}
     steps:
       - {run: make test | tee out.txt}
@@ -106,13 +107,14 @@ jobs:
       - {run: tox -n -e benchmark}
       - {run: diff more.txt want.txt}
       - {run: DEBIAN_FRONTEND=noninteractive sudo apt-get install -y cmake}
-      - {run: 'emcmake cmake -G Ninja -S .', env: {X_FLAGS: ''}}
+      - {run: 'emcmake cmake -G Ninja -S .', env: {CTEST_PARALLEL_LEVEL: 2}}
       - {run: make leg, if: "matrix.b == '0' && matrix.a == '1'"}
       - run: |
           if [ "$RUNNER_OS" == "macOS" ]; then
             wget a
           fi
           for x in a b; do mkdir $x; done
+          chmod u-w "$(python -c "import site; print(1)")" || echo no
       - {run: 'if [ "$(gofmt -l .)" ]; then exit 1; fi'}
 `})
 	require.Empty(t, found.Errors)
@@ -136,11 +138,11 @@ jobs:
 		"3 a: make b",
 		"45 other: cd web && GOFLAGS=-mod=vendor uses: acme/ci/.github/workflows/x.yml@v1 | a workflow of another repository: it is not followed",
 		"2 : uses: ./.github/workflows/release.yml | a workflow for tags alone, which checks no change",
-		"8 a: make test", "9 a: make more | tee more.txt",
-		"10 a: sudo docker build . | it needs a container engine",
-		"11 a: docker build --file Dockerfile . | it needs a container engine",
-		"12 a: tox -e benchmark | it runs at GitHub alone",
-		"14 a: diff more.txt want.txt", `23 a: if [ "$(gofmt -l .)" ]; then exit 1; fi`, "17 a: make leg",
+		"9 a: make test", "10 a: make more | tee more.txt",
+		"11 a: sudo docker build . | it needs a container engine",
+		"12 a: docker build --file Dockerfile . | it needs a container engine",
+		"13 a: tox -e benchmark | it runs at GitHub alone",
+		"15 a: diff more.txt want.txt", `25 a: if [ "$(gofmt -l .)" ]; then exit 1; fi`, "18 a: make leg",
 	}, list)
 	require.Equal(t, map[string][]string{"go": {"1.25", "1.26"}}, found.Commands[0].Versions)
 	require.Equal(t, []string{"web/**"}, found.Commands[0].Paths)

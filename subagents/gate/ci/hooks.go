@@ -18,7 +18,7 @@ func (f *Found) hooks() {
 	for _, doc := range f.yaml(hookFile, data) {
 		for _, repo := range doc.get("repos").items() {
 			p := place{file: hookFile, job: repo.get("repo").text()}
-			if p.job != "local" {
+			if p.job != "local" && p.job != "meta" {
 				p = p.but("pre-commit downloads it")
 			}
 			for _, hook := range repo.get("hooks").items() {

@@ -56,7 +56,7 @@ var (
 	assignment = lazyregexp.New(`(?s)^([A-Za-z_][A-Za-z0-9_]*)=(.*)$`)
 	// cosmetic are variables in front of a command that do not change what it finds; matters matches those of a job that do.
 	cosmetic = lazyregexp.New(`^(CI|.*COLOR.*|.*CACHE.*|PYTHON(PATH|UNBUFFERED)|RUST_BACKTRACE|` +
-		`NODE_OPTIONS|TERM|LANG|LC_.*|HUSKY)$`)
+		`NODE_OPTIONS|TERM|LANG|LC_.*|HUSKY|CTEST_(OUTPUT_ON_FAILURE|PARALLEL_LEVEL))$`)
 	matters = lazyregexp.New(`^(GO(OS|ARCH|EXPERIMENT)|CGO_ENABLED|.*FLAGS|CC|CXX|.*_ENV|.*TAGS|.*TEST.*|TZ)$`)
 	// valued are flags of launchers that have a value of their own.
 	valued = strings.Fields("--group --extra --with --python -p --package -c --source -u --only-group")

@@ -91,7 +91,7 @@ func (p place) settings(c *Command) {
 			c.Why = cmp.Or(c.Why, "it needs the secret "+m[1])
 		case used && unknown != "":
 			c.Why = cmp.Or(c.Why, "what "+unknown+" is, its CI alone knows")
-		case used || (own || matters.MatchString(name) && value != "") && unknown == "":
+		case used || (own || matters.MatchString(name) && !cosmetic.MatchString(name) && value != "") && unknown == "":
 			c.Env = append(c.Env, name+"="+value)
 		}
 	}

@@ -71,20 +71,20 @@ func (s *splitter) read(c, next byte) (more int) {
 		}
 		s.put(next)
 		return 1
-	case s.quote != 0:
-		s.quoted(c)
-	case s.depth > 0:
+	case s.depth > 0: // with quotes of its own
 		s.depth += map[byte]int{'(': 1, ')': -1}[c]
 		s.put(c)
-	case c == '\'' || c == '"' || c == '`':
-		s.quote, s.open = c, true
-		s.text.WriteByte(c)
-		s.now.plain = s.now.plain && c != '`'
-	case c == '$' && next == '(':
+	case c == '$' && next == '(' && s.quote != '\'':
 		s.depth, s.now.plain = 1, false
 		s.put(c)
 		s.put(next)
 		return 1
+	case s.quote != 0:
+		s.quoted(c)
+	case c == '\'' || c == '"' || c == '`':
+		s.quote, s.open = c, true
+		s.text.WriteByte(c)
+		s.now.plain = s.now.plain && c != '`'
 	case c == '&' && next == '&':
 		s.endPart()
 		return 1
