@@ -323,7 +323,6 @@ func (p *pythonProject) leftOut() (flags []string) {
 			}
 		}
 	}
-	slices.Sort(flags)
 	return slices.Compact(flags)
 }
 

@@ -39,10 +39,6 @@ var runners = []runner{
 	},
 	{words: []string{"ava"}, flags: []string{"--tap"}, format: gate.FormatTAP, not: []string{"--watch", "-w"}},
 	{words: []string{"tape"}, format: gate.FormatTAP},
-	{
-		words: []string{"vows"}, flags: []string{"--xunit"}, format: gate.FormatJUnit,
-		not: []string{"--watch", "-w", "--isolate", "-i"},
-	},
 }
 
 var (
@@ -118,17 +114,11 @@ func checked(script string) string {
 
 // parts are the commands of a package's test script, also those that npm-run-all and run-s run one after the other.
 func (m *manifest) parts() []string {
-	words := strings.Fields(m.test())
-	if len(words) > 1 && slices.Contains([]string{"npm-run-all", "run-s"}, words[0]) {
-		for i, name := range words[1:] {
-			if m.Scripts[name] == "" {
-				return []string{m.test()}
-			}
-			words[i+1] = "npm run " + name
-		}
-		return words[1:]
+	script, rows := m.test(), []string{"npm-run-all", "run-s"}
+	if words := strings.Fields(script); len(words) > 1 && slices.Contains(rows, words[0]) {
+		script = "npm run " + strings.Join(words[1:], " && npm run ")
 	}
-	parts := strings.Split(m.test(), "&&")
+	parts := strings.Split(script, "&&")
 	for i := range parts {
 		parts[i] = strings.TrimSpace(parts[i])
 	}

@@ -110,13 +110,10 @@ func (p *Proposal) Unserve() bool {
 // Lessen takes a weaker proposal, where the setup has failed (nil) or no gate proves anything: an installation without the
 // scripts of packages, or parts of gates. It returns what it is, and "" where there is none.
 func (p *Proposal) Lessen(t *Trial) (what string) {
-	if p.named != "" {
+	switch {
+	case p.named != "" || t == nil && p.found.Bare == nil:
 		return ""
-	}
-	if t == nil {
-		if p.found.Bare == nil {
-			return ""
-		}
+	case t == nil:
 		p.found.Setup, p.found.Bare = p.found.Bare, nil
 		return "an installation without the scripts of packages"
 	}
