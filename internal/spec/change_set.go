@@ -72,7 +72,8 @@ func (v *planCheck) redGreen(p *Plan) {
 		switch at := fmt.Sprintf("tasks[%d]", i); {
 		case proves(t) && t.Set() == "" && t.Shard == nil && !slices.ContainsFunc(t.Files, testFile.MatchString):
 			v.addf(at+".role", "", "the tests of task %q have to fail without a change and pass with it: give it and the task "+
-				"that makes the change the same change_set, or, for code that exists, name files of tests in Go or Python", t.ID)
+				"that makes the change the same change_set, or, for code that exists, name files of tests in Go, Python, "+
+				"JavaScript or TypeScript", t.ID)
 		case proves(t) && t.Set() != "" && !changes[t.Set()]:
 			v.addf(at+".change_set", "", "change set %q has nothing but tests: add the task that makes the change to it",
 				t.Set())
@@ -84,7 +85,8 @@ func (v *planCheck) redGreen(p *Plan) {
 }
 
 // testFile are the names of files of tests, or of patterns of them, in languages that have mutants.
-var testFile = lazyregexp.New(`_test\.go$|(?:^|/)(?:test_[^/]*|[^/]*_test|tests?/.*)\.py$`)
+var testFile = lazyregexp.New(`_test\.go$|(?:^|/)(?:test_[^/]*|[^/]*_test|tests?/.*)\.py$|` +
+	`(?:[._-](?:test|spec)|(?:^|/)(?:tests?|__tests__|specs?)/.*|(?:^|/)tests?)\.[cm]?[jt]sx?$`)
 
 // setMark begins the id of a node that stands for a change set. No task's id has a space.
 const setMark = "change set "

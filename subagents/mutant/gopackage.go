@@ -250,7 +250,7 @@ func blamed(mutants []Mutant, said []byte) (list []Mutant) {
 func (p *GoPackage) control(ctx context.Context, program string, flags []string, limit time.Duration) (
 	reached []int, out []byte, ok bool, err error,
 ) {
-	seen := filepath.Join(p.Place.Temp, seenFile)
+	seen := filepath.Join(p.Place.Temp, SeenFile)
 	if err := os.RemoveAll(seen); err != nil {
 		return nil, nil, false, fmt.Errorf("remove which mutants were reached: %w", err)
 	}
@@ -263,7 +263,7 @@ func (p *GoPackage) control(ctx context.Context, program string, flags []string,
 		return nil, nil, false, fmt.Errorf("read which mutants are reached: %w", err)
 	}
 	defer dir.Close() // it is read only
-	data, err := dir.ReadFile(seenFile)
+	data, err := dir.ReadFile(SeenFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, false, fmt.Errorf("read which mutants are reached: %w", err)
 	}
@@ -302,12 +302,12 @@ func (p *GoPackage) kills(ctx context.Context, program string, number int, flags
 func (p *GoPackage) test(ctx context.Context, program string, number int, flags []string, limit time.Duration) (
 	out []byte, ok bool, err error,
 ) {
-	return p.Run(ctx, []string{fmt.Sprintf("%s=%d", Var, number), SeenVar + "=" + filepath.Join(p.Place.SeenTemp, seenFile)},
+	return p.Run(ctx, []string{fmt.Sprintf("%s=%d", Var, number), SeenVar + "=" + filepath.Join(p.Place.SeenTemp, SeenFile)},
 		append([]string{filepath.Join(p.Place.SeenTemp, program), "-test.count=1"}, flags...), limit)
 }
 
-// seenFile is where a program tells the mutants that it reaches.
-const seenFile = "seen"
+// SeenFile is where a program tells the mutants that it reaches.
+const SeenFile = "seen"
 
 // maxNamed is how many tests a message names.
 const maxNamed = 3

@@ -184,7 +184,7 @@ func (p *Interpreted) Try(ctx context.Context, v Version, number int, tests []Te
 	if err := p.lay(v, number); err != nil {
 		return ran, err
 	}
-	seen := filepath.Join(p.Place.Temp, seenFile)
+	seen := filepath.Join(p.Place.Temp, SeenFile)
 	if err := os.RemoveAll(seen); err != nil {
 		return ran, fmt.Errorf("remove which mutants were reached: %w", err)
 	}
@@ -195,7 +195,7 @@ func (p *Interpreted) Try(ctx context.Context, v Version, number int, tests []Te
 	if number == 0 {
 		number = p.none()
 	}
-	env = append(env, fmt.Sprintf("%s=%d", Var, number), SeenVar+"="+filepath.Join(p.Place.SeenTemp, seenFile))
+	env = append(env, fmt.Sprintf("%s=%d", Var, number), SeenVar+"="+filepath.Join(p.Place.SeenTemp, SeenFile))
 	begin := time.Now()
 	out, ok, err := p.Run(ctx, env, args, limit)
 	if err != nil {
@@ -211,7 +211,7 @@ func (p *Interpreted) Try(ctx context.Context, v Version, number int, tests []Te
 
 // reached reads lines of a number, and of the file and the name of a test where these are known, between tabs.
 func (p *Interpreted) reached() (map[Test][]int, error) {
-	data, err := p.Place.told(seenFile)
+	data, err := p.Place.Told(SeenFile)
 	reached, has := map[Test][]int{}, map[int]bool{}
 	for _, m := range p.mutants {
 		has[m.Number] = true
@@ -233,8 +233,8 @@ func (p *Interpreted) reached() (map[Test][]int, error) {
 // loading is the file of what is reached before any test runs.
 const loading = "-"
 
-// told reads what a run told in a file of its own; nothing where there is none.
-func (p Place) told(name string) ([]byte, error) {
+// Told reads a file that a run left in the directory for files; nothing where there is none.
+func (p Place) Told(name string) ([]byte, error) {
 	dir, err := os.OpenRoot(p.Temp)
 	if err != nil {
 		return nil, fmt.Errorf("read what the tests told: %w", err)

@@ -117,7 +117,7 @@ func (l *Python) Read(ctx context.Context, e Experiment, sources map[string][]by
 	if !ok {
 		return nil, fmt.Errorf("read the files of Python: %w: %s", ErrRefused, lastLine(out))
 	}
-	if data, err = e.Place.told("read"); err != nil {
+	if data, err = e.Place.Told("read"); err != nil {
 		return nil, err
 	}
 	var answer map[string]pythonSource
@@ -241,7 +241,7 @@ var worst = []Outcome{Failed, Errored, Passed, Skipped}
 
 // Outcomes reads lines of an outcome, a file and a name. A test has "broken" until it ends.
 func (l *Python) Outcomes(p Place, _ []byte, _ bool) (map[Test]Outcome, error) {
-	data, err := p.told(filepath.Join(runDir, outcomes))
+	data, err := p.Told(filepath.Join(runDir, outcomes))
 	ran, open := map[Test]Outcome{}, map[Test]bool{}
 	for line := range strings.Lines(string(data)) {
 		part := strings.Split(strings.TrimSuffix(line, "\n"), "\t")

@@ -13,6 +13,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
 	"divisi/subagents/mutant"
+	"divisi/subagents/mutant/script"
 )
 
 // languages make an interpreted language of the gates' commands, by the extensions of its files.
@@ -21,6 +22,10 @@ var languages = []struct {
 	of         func(commands [][]string) mutant.Language
 }{
 	{[]string{".py"}, func(commands [][]string) mutant.Language { return mutant.NewPython(commands) }},
+	{
+		[]string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts"},
+		func(commands [][]string) mutant.Language { return script.New(commands) },
+	},
 }
 
 // interpreted proves new tests in languages without a compiler.

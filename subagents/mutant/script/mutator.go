@@ -1,0 +1,383 @@
+package script
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"divisi/internal/lazyregexp"
+	"divisi/subagents/mutant"
+)
+
+// mutantsOf are the mutants of a source of JavaScript or TypeScript, in the order of their places; none where it cannot
+// be read.
+func mutantsOf(file, source string) []mutant.Change {
+	s, ok := parse(file, source)
+	if !ok {
+		return nil
+	}
+	m := &mutator{parsed: s, names: map[int]string{}, lines: map[int]int{}}
+	for i := range s.tokens {
+		if !s.tokens[i].apart {
+			m.token(i)
+		}
+	}
+	return m.changes
+}
+
+// most bounds the mutants of a line, maxText in bytes what is replaced.
+const most, maxText = 3, 4 << 10
+
+// mutator makes mutants of a script.
+type mutator struct {
+	*parsed
+	changes []mutant.Change
+	// names are the functions by the brace of their bodies, lines how many mutants each line has.
+	names map[int]string
+	lines map[int]int
+}
+
+// token makes the mutants that begin with a token, or are of it alone.
+func (m *mutator) token(i int) {
+	t, text := m.tokens[i], m.text(i)
+	switch t.kind {
+	case word:
+		m.word(i, text)
+	case numeral:
+		if to := nextNumber(text); to != "" && !m.isKey(i) {
+			m.replace(mutant.Constant, i, i, to)
+		}
+	case quoted:
+		m.quoted(i, text)
+	case mark:
+		m.operator(i, text)
+		m.element(i, text)
+	}
+	m.call(i)
+}
+
+func nextNumber(text string) string {
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, "n"), 10, 52)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatInt(n+1, 10) + text[len(strings.TrimSuffix(text, "n")):]
+}
+
+// isKey reports whether a token is the key of a property.
+func (m *mutator) isKey(i int) bool {
+	p := m.tokens[i].parent
+	return p >= 0 && m.text(p) == "{" && slices.Contains([]string{":", "(", "="}, m.text(i+1)) && !m.ternary(i+1) &&
+		m.text(i-1) != "case"
+}
+
+// quoted empties a string, or fills an empty one.
+func (m *mutator) quoted(i int, text string) {
+	before, after := m.text(i-1), m.text(i+1)
+	switch {
+	case slices.Contains(strings.Fields("import from with export | & <"), before) && before != m.text(i-2)+before, m.isKey(i),
+		before == "(" && (m.text(i-2) == "require" || m.text(i-2) == "import"), after == ">" || after == "|" || after == "&",
+		before == "{" || before == ";" || before == "}" || before == "": // a directive
+		return
+	}
+	if len(text) == 2 {
+		m.replace(mutant.Constant, i, i, text[:1]+"x"+text[1:])
+	} else {
+		m.replace(mutant.Constant, i, i, text[:1]+text[:1])
+	}
+}
+
+func (m *mutator) word(i int, text string) {
+	if m.text(i-1) == "." || m.text(i-1) == "?." || m.isKey(i) {
+		return
+	}
+	switch text {
+	case "true":
+		m.replace(mutant.Constant, i, i, "false")
+	case "false":
+		m.replace(mutant.Constant, i, i, "true")
+	case "if":
+		m.condition(i + 1)
+	case "return":
+		if end := m.end(i); end > i {
+			m.returned(i+1, end)
+		}
+	case "throw":
+		if end := m.end(i); end > i && m.begins(i) {
+			m.replace(mutant.Failure, i, end, m.nothing(end))
+		}
+	}
+}
+
+// condition makes the opposite of one that has no operator of its own.
+func (m *mutator) condition(open int) {
+	end := m.tokens[min(open, len(m.tokens)-1)].match
+	if m.text(open) != "(" || end < 0 || m.tokens[end].from-m.tokens[open].from > maxText {
+		return
+	}
+	for i := open + 1; i < end; i++ {
+		if _, ok := others[m.text(i)]; ok || m.text(i) == "!" && i == open+1 {
+			return
+		}
+		if m.tokens[i].match > i {
+			i = m.tokens[i].match
+		}
+	}
+	inner := m.source[m.tokens[open].to:m.tokens[end].from]
+	m.replace(mutant.Condition, open, end, "(!("+inner+"))")
+}
+
+// returned makes a value undefined.
+func (m *mutator) returned(from, end int) {
+	text := m.source[m.tokens[from].from:m.tokens[end].to]
+	if text != "undefined" && text != "null" && text != "true" && text != "false" && text != "void 0" && len(text) <= maxText {
+		m.replace(mutant.Returned, from, end, "undefined")
+	}
+}
+
+// others are operators in place of others.
+var others = map[string]struct {
+	kind mutant.Kind
+	to   string
+}{
+	"<": {mutant.Boundary, "<="}, "<=": {mutant.Boundary, "<"}, ">": {mutant.Boundary, ">="}, ">=": {mutant.Boundary, ">"},
+	"==": {mutant.Condition, "!="}, "!=": {mutant.Condition, "=="},
+	"===": {mutant.Condition, "!=="}, "!==": {mutant.Condition, "==="},
+	"&&": {mutant.Condition, "||"}, "||": {mutant.Condition, "&&"}, "??": {mutant.Condition, "&&"},
+	"-": {mutant.Constant, "+"}, "*": {mutant.Constant, "+"}, "/": {mutant.Constant, "*"}, "%": {mutant.Constant, "*"},
+	"+=": {mutant.Constant, "-="}, "-=": {mutant.Constant, "+="}, "*=": {mutant.Constant, "+="},
+	"/=": {mutant.Constant, "*="}, "|=": {mutant.Constant, "&="},
+	"<<": {mutant.Constant, ">>"}, ">>": {mutant.Constant, "<<"}, ">>>": {mutant.Constant, "<<"},
+}
+
+func (m *mutator) operator(i int, text string) {
+	to, ok := others[text]
+	binary := i > 0 && m.tokens[i-1].value && i+1 < len(m.tokens)
+	switch {
+	case text == "=>":
+		m.arrow(i)
+	case text == "*" && (m.text(i+1) == "as" || m.text(i+1) == "from"), text == "??" && m.several(i):
+	case text == "!" && !binary && m.text(i+1) != "!" && m.text(i-1) != "!":
+		m.replace(mutant.Condition, i, i, "")
+	case text == "+" && binary && (m.tokens[i-1].kind == numeral || m.tokens[i+1].kind == numeral):
+		m.replace(mutant.Constant, i, i, "-")
+	case text == "++" || text == "--":
+		if m.begins(i) || m.tokens[i].value && m.begins(i-1) { // none of a loop: it would not end
+			m.replace(mutant.Constant, i, i, map[string]string{"++": "--", "--": "++"}[text])
+		}
+	case ok && binary && (!strings.ContainsAny(text, "<>") || m.compares(i)):
+		m.replace(to.kind, i, i, to.to)
+	}
+}
+
+// several reports whether there is another ?? near one: it mixes with no other operator.
+func (m *mutator) several(i int) bool {
+	for j := max(0, i-maxHead); j < min(len(m.tokens), i+maxHead); j++ {
+		if j != i && m.text(j) == "??" && m.tokens[j].parent == m.tokens[i].parent {
+			return true
+		}
+	}
+	return false
+}
+
+// compares reports whether a sign is none of the arguments of a type: in TypeScript it has blanks around it, in its line.
+func (m *mutator) compares(i int) bool {
+	t := m.tokens[i]
+	return !m.typed || m.source[t.from-1] == ' ' && m.source[t.to] == ' ' && !m.broken(i-1)
+}
+
+// arrow makes the value of a function undefined.
+func (m *mutator) arrow(i int) {
+	if from, end := m.arrowValue(i); end >= from {
+		m.returned(from, end)
+	}
+}
+
+// arrowValue are the first and the last token of the value of a function without a body; the last is before the first for none.
+func (m *parsed) arrowValue(i int) (from, end int) {
+	if i+1 >= len(m.tokens) || m.text(i+1) == "{" || m.typed && m.text(i-1) == ")" && m.text(m.tokens[i-1].match-1) == "<" {
+		return 0, -1
+	}
+	end = i
+	waits := 0
+	for j := i + 1; j < len(m.tokens) && !m.closes(j); j++ {
+		text := m.text(j)
+		switch text {
+		case "?":
+			waits++
+		case ":":
+			waits--
+		}
+		if waits < 0 || (text == "," || text == ";") && !m.tokens[j].apart {
+			break
+		}
+		end = max(j, m.tokens[j].match)
+		if j = end; m.ends(j) {
+			break
+		}
+	}
+	return i + 1, end
+}
+
+// closes reports whether what is around a token ends there.
+func (m *parsed) closes(i int) bool {
+	t := m.tokens[i]
+	return t.match >= 0 && t.match < i || t.kind == template && t.match < 0 && m.source[t.from] != '`'
+}
+
+// element leaves the last element of a list out.
+func (m *mutator) element(i int, text string) {
+	end := m.tokens[i].match
+	if text != "[" && text != "{" || end < i || m.tokens[i].holds != values || m.tokens[end].to-m.tokens[i].from > maxText ||
+		m.text(end+1) == "=" || m.text(i-1) == "import" || m.text(i-1) == "export" || m.tokens[max(0, i-1)].value {
+		return
+	}
+	comma, trailing := -1, false
+	for j := i + 1; j < end; j++ {
+		if trailing = m.text(j) == "," && j+1 == end; m.text(j) == "," && !trailing {
+			comma = j
+		}
+		if m.tokens[j].match > j {
+			j = m.tokens[j].match
+		}
+	}
+	if comma < 0 || text == "{" && m.text(comma+2) != ":" {
+		return
+	}
+	if trailing {
+		end--
+	}
+	m.replace(mutant.Element, comma, end-1, "")
+}
+
+// untouched are calls without which a program hangs or ends otherwise than by a test; told are those that a failure is
+// handed to.
+var (
+	untouched = lazyregexp.New(`(?i)(?:^|\.)(?:resolve\w*|reject|done|next|callback|cb|end|close|exit|super|require|push)$`)
+	told      = lazyregexp.New(`^(?:callback|cb|done|next|reject)$`)
+	failures  = lazyregexp.New(`^(?:e|er|err|error)$`)
+	called    = lazyregexp.New(`^(?:await|void|[\w$#]+)$`)
+)
+
+// call leaves a call out that is a statement, or the failure that one hands on.
+func (m *mutator) call(i int) {
+	if told.MatchString(m.text(i)) && m.text(i+1) == "(" && failures.MatchString(m.text(i+2)) && m.text(i+3) == ")" {
+		m.replace(mutant.Failure, i+2, i+2, "null")
+	}
+	if m.tokens[i].kind != word || !called.MatchString(m.text(i)) || slices.Contains(statementWords, m.text(i)) || !m.begins(i) {
+		return
+	}
+	end := m.end(i)
+	if end <= i || m.text(end) != ")" || m.tokens[end].to-m.tokens[i].from > maxText {
+		return
+	}
+	name := ""
+	for j := i; j <= end; j++ {
+		switch text := m.text(j); {
+		case text == "(" || text == "[":
+			if text == "(" && untouched.MatchString(name) {
+				return
+			}
+			j, name = m.tokens[j].match, ""
+		case text == "await" || text == "void":
+		case m.tokens[j].kind == word || text == "." || text == "?." || m.typed && text == "!":
+			name += strings.TrimPrefix(text, "?")
+		default:
+			return
+		}
+	}
+	m.replace(mutant.Call, i, end, m.nothing(end))
+}
+
+// nothing is a statement that does nothing, in place of one that ends with a token.
+func (m *mutator) nothing(end int) string {
+	if m.text(end+1) == ";" {
+		return ""
+	}
+	return ";"
+}
+
+// statementWords begin statements that are no calls.
+var statementWords = strings.Fields(
+	"if for while with switch return throw function class import export const let var new delete " +
+		"typeof yield do case async super try catch else")
+
+// begins reports whether a statement begins with a token.
+func (m *parsed) begins(i int) bool {
+	p := m.tokens[i].parent
+	if p >= 0 && m.tokens[p].holds != statements && m.tokens[p].holds != cases {
+		return false
+	}
+	switch before := m.text(i - 1); before {
+	case "", ";", "{", "else", "do":
+		return true
+	case "}":
+		return m.tokens[i-1].holds == statements || m.ends(i-1)
+	case ":":
+		return m.caseColon(i - 1)
+	case ")":
+		return !m.tokens[i-1].value || m.ends(i-1)
+	}
+	return m.tokens[i-1].value && m.ends(i-1)
+}
+
+func (m *parsed) caseColon(i int) bool {
+	l := lexer{source: m.source, tokens: m.tokens}
+	return l.caseBefore(i)
+}
+
+// ends reports whether a statement can end with a token, and its line ends.
+func (m *parsed) ends(i int) bool {
+	if !m.broken(i) || !m.tokens[i].value && m.text(i) != ")" && m.text(i) != "}" {
+		return false
+	}
+	if i+1 >= len(m.tokens) {
+		return true
+	}
+	next := m.text(i + 1)
+	if m.tokens[i+1].kind == mark {
+		return slices.Contains(strings.Fields("{ } ! ~ ++ --"), next)
+	}
+	return m.tokens[i+1].kind != template && !slices.Contains(strings.Fields("in instanceof as satisfies"), next)
+}
+
+// end is the last token of the statement that begins with a token, without a semicolon.
+func (m *parsed) end(i int) int {
+	last := i
+	for j := i; j < len(m.tokens); j++ {
+		if m.text(j) == ";" || m.closes(j) {
+			break
+		}
+		last = max(j, m.tokens[j].match)
+		if j = last; m.ends(j) {
+			break
+		}
+		if j == i && m.text(i) == "return" && m.broken(i) {
+			break
+		}
+	}
+	return last
+}
+
+// replace makes a mutant that has another text in place of some tokens.
+func (m *mutator) replace(kind mutant.Kind, first, last int, text string) {
+	from, to := m.tokens[first].from, m.tokens[last].to
+	line := m.tokens[first].line
+	if m.lines[line]++; m.lines[line] > most || to-from > maxText {
+		return
+	}
+	begin := strings.LastIndexByte(m.source[:from], '\n') + 1
+	end := len(m.source)
+	if n := strings.IndexByte(m.source[to:], '\n'); n >= 0 {
+		end = to + n
+	}
+	around := func(with string) string { return strings.TrimSpace(m.source[begin:from] + with + m.source[to:end]) }
+	c := mutant.Change{
+		Mutant: mutant.Mutant{Kind: kind, File: m.file, Func: m.function(first), Line: line}, From: from, To: to, Alt: text,
+	}
+	c.Old, c.New = around(m.source[from:to]), around(text)
+	if strings.Trim(text, ";") == "" && kind != mutant.Condition && kind != mutant.Element {
+		c.Old, c.New = m.source[from:to], "" // a statement that is left out
+	}
+	m.changes = append(m.changes, c)
+}

@@ -1,0 +1,196 @@
+package script
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/subagents/mutant"
+)
+
+// Each source has its mutants as "kind: old -> new".
+func TestScriptMutants(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file, source string
+		want         []string
+	}{
+		"a boundary":     {"a.js", "if (a < 9) { b }", []string{"boundary: if (a < 9) { b } -> if (a <= 9) { b }", "constant: if (a < 9) { b } -> if (a < 10) { b }"}},
+		"a condition":    {"a.js", "if (a()) b = c", []string{"condition: if (a()) b = c -> if (!(a())) b = c"}},
+		"one of two":     {"a.js", "x = a && !b", []string{"condition: x = a && !b -> x = a || !b", "condition: x = a && !b -> x = a && b"}},
+		"a value":        {"a.js", "function f() {\n  return a\n}", []string{"returned value: return a -> return undefined"}},
+		"an arrow":       {"a.js", "f = x => x.y", []string{"returned value: f = x => x.y -> f = x => undefined"}},
+		"a call":         {"a.js", "a()\nb.c(1)", []string{"call: a() -> ", "call: b.c(1) -> ", "constant: b.c(1) -> b.c(2)"}},
+		"a call that is": {"a.js", "x = a()\ny\n  .z()", []string{"call: y\n  .z() -> "}},
+		"a call before else": {"a.js", "if (a == b) c(); else d()", []string{
+			"condition: if (a == b) c(); else d() -> if (a != b) c(); else d()", "call: c() -> ", "call: d() -> ",
+		}},
+		"one that ends":      {"a.js", "resolve(); done()", nil},
+		"a failure":          {"a.js", "function f(e) {\n  throw e\n}\ncb(err)", []string{"error: throw e -> ", "error: cb(err) -> cb(null)"}},
+		"elements":           {"a.js", "x = [a, b]; y = { a: a, b: b }", []string{"element: x = [a, b]; y = { a: a, b: b } -> x = [a]; y = { a: a, b: b }", "element: x = [a, b]; y = { a: a, b: b } -> x = [a, b]; y = { a: a }"}},
+		"names are none":     {"a.js", "const [a, b] = c; const { d: e, f: g } = c", nil},
+		"keys stay":          {"a.js", `x = { "a": y, 1: z.true, w }`, nil},
+		"a text":             {"a.js", "x = 'a' + ''", []string{"constant: x = 'a' + '' -> x = '' + ''", "constant: x = 'a' + '' -> x = 'a' + 'x'"}},
+		"modules":            {"a.js", "'use strict'\nimport a from 'b'\nconst c = require('d')\nexport * from 'e'", nil},
+		"an expression":      {"a.js", "x = a.replace(/\"</g, b) / c", []string{"constant: x = a.replace(/\"</g, b) / c -> x = a.replace(/\"</g, b) * c"}},
+		"a template":         {"a.js", "x = `a ${b > c ? `\"${d}` : e} < '`", []string{"boundary: x = `a ${b > c ? `\"${d}` : e} < '` -> x = `a ${b >= c ? `\"${d}` : e} < '`"}},
+		"a loop ends":        {"a.js", "for (let i = a; i < b; i++) {}", []string{"boundary: for (let i = a; i < b; i++) {} -> for (let i = a; i <= b; i++) {}"}},
+		"a count":            {"a.js", "n++", []string{"constant: n++ -> n--"}},
+		"an element of JSX":  {"a.jsx", "x = <p title=\"don't\" on={() => a(1)}>isn't {b ? <br/> : c} > 1</p>", []string{"returned value: x = <p title=\"don't\" on={() => a(1)}>isn't {b ? <br/> : c} > 1</p> -> x = <p title=\"don't\" on={() => undefined}>isn't {b ? <br/> : c} > 1</p>", "constant: x = <p title=\"don't\" on={() => a(1)}>isn't {b ? <br/> : c} > 1</p> -> x = <p title=\"don't\" on={() => a(2)}>isn't {b ? <br/> : c} > 1</p>"}},
+		"types":              {"a.ts", "type A = 'a' | 'b'\ninterface B { c: 1 }\nconst d: Map<'a', 1> = e as { f: 2 }\nlet g = h < i\nfunction k(l?: 'm'): n is 3 {}", []string{"boundary: let g = h < i -> let g = h <= i"}},
+		"what is not read":   {"a.js", "x = (1", nil},
+		"what nests too far": {"a.js", strings.Repeat("`${", 200), nil},
+		"none beside others": {"a.js", "x = a ?? b ?? c", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var told []string
+			for _, c := range mutantsOf(c.file, c.source) {
+				told = append(told, fmt.Sprintf("%s: %s -> %s", c.Kind, c.Old, c.New))
+			}
+			require.Equal(t, c.want, told)
+		})
+	}
+}
+
+// A text has one mutant, or marks in each body that has some.
+func TestScriptText(t *testing.T) {
+	t.Parallel()
+	source := "const a = 1\nfunction f(b: number): boolean {\n  'use strict';\n  if (b > a) { return true }\n  return [b].some(x => x.y)\n}\nclass C { m = () => { n() } }\n"
+	changes := mutantsOf("a.ts", source)
+	funcs := map[string]string{}
+	for i := range changes {
+		changes[i].Number = i + 1
+		funcs[changes[i].Old] = changes[i].Func
+	}
+	require.Equal(t, map[string]string{
+		"const a = 1": "the module", "if (b > a) { return true }": "f", "return [b].some(x => x.y)": "f", "n()": "m",
+	}, funcs)
+	require.Equal(t, "// @ts-nocheck\nconst a = 2\n", textOf("a.ts", source, changes, 1)[:len("// @ts-nocheck\nconst a = 2\n")])
+	marked, _, _ := strings.Cut(textOf("a.ts", source, changes, 0), "\n;function")
+	require.Equal(t, "// @ts-nocheck\nconst a = 1\nfunction f(b: number): boolean {\n  'use strict';;divisiReached(\"2 4\");\n"+
+		"  if (b > a) {;divisiReached(\"3\"); return true }\n  return [b].some(x => (divisiReached(\"5\"), x.y))\n}\n"+
+		"class C { m = () => {;divisiReached(\"6\"); n() } }\n\n;divisiReached(\"1\");", marked)
+}
+
+// The names of tests have those of their suites.
+func TestScriptTests(t *testing.T) {
+	t.Parallel()
+	tests := testsOf("a.test.ts", `import { it } from 'x'
+describe('fee', () => {
+  it('is 0', () => { if (/a/.test("b")) {} })
+  describe("of gold", function () { test.only('is 1', fn) })
+})
+it.each<[a, b]>([[1, 2]])('adds %i (to $x)', (a) => {})
+test.each`+"`a|b`"+`('row', () => {})
+test(`+"`of ${a.map((x) => `${x}`)}`"+`, () => {})
+tap.test('it\'s', (t) => { t.test('nested', () => {}) })
+test(name, () => {})
+`)
+	var names []string
+	for name := range tests {
+		names = append(names, name)
+	}
+	require.ElementsMatch(t, []string{
+		"fee > is 0", "fee > of gold > is 1", "adds %i (to $x)", "row", "of ${a.map((x) => `${x}`)}", "it's", "it's > nested",
+	}, names)
+	require.Equal(t, "it('is 0', () => { if (/a/.test(\"b\")) {} })\n", tests["fee > is 0"])
+	require.Equal(t, `adds .* \(to .*\)`, namePattern("adds %i (to $x)"))
+	require.Equal(t, `of .*!`, namePattern("of ${a.map((x) => `${x}`)}!"))
+}
+
+func TestScriptReports(t *testing.T) {
+	t.Parallel()
+	tests := []mutant.Test{
+		{File: "t/a.js", Name: "s > one"}, {File: "t/a.js", Name: "two %i"}, {File: "t/a.js", Name: "three"}, {File: "t/b.js", Name: "three"},
+	}
+	for name, c := range map[string]struct {
+		report string
+		want   map[mutant.Test]mutant.Outcome
+	}{
+		"jest": {
+			`{"testResults":[{"name":"/x/t/a.js","assertionResults":[{"ancestorTitles":["s"],"title":"one","status":"failed"},` +
+				`{"ancestorTitles":[],"title":"two 1","status":"passed"},{"ancestorTitles":[],"title":"two 2","status":"failed","failureMessages":["Error: expect(received)"]},` +
+				`{"ancestorTitles":[],"title":"three","status":"pending"}]}]}`,
+			map[mutant.Test]mutant.Outcome{tests[0]: mutant.Errored, tests[1]: mutant.Failed, tests[2]: mutant.Skipped},
+		},
+		"node":  {"TAP version 13\n# Subtest: s\n    # Subtest: one\n    ok 1 - one\n    1..1\nok 1 - s\nnot ok 2 - two 7\n  ---\n  code: 'ERR_ASSERTION'\n", map[mutant.Test]mutant.Outcome{tests[0]: mutant.Passed, tests[1]: mutant.Failed}},
+		"mocha": {"1..2\nok 1 s one\nnot ok 2 three\n", map[mutant.Test]mutant.Outcome{tests[0]: mutant.Passed, tests[2]: mutant.Errored, tests[3]: mutant.Errored}},
+		"tape":  {"TAP version 13\n# s > one\nok 1 a\nnot ok 2 b\n  ---\n    operator: equal\n# three\nok 3 is # SKIP\n", map[mutant.Test]mutant.Outcome{tests[0]: mutant.Failed, tests[2]: mutant.Skipped, tests[3]: mutant.Skipped}},
+		"cut":   {`{"testResults":[{"name":"/x/t/a.js"`, map[mutant.Test]mutant.Outcome{}},
+		"none":  {"not ok 1 - /x/t/a.js\n", map[mutant.Test]mutant.Outcome{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, outcomesOf(readReport([]byte(c.report)), tests))
+		})
+	}
+}
+
+func TestScriptCommand(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, gate, want string }{
+		"jest":           {"jest --bail --config j.json test", "npm test -- --json", "jest --config j.json --ci --json --outputFile=/t/report --coverage=false --runTestsByPath --testNamePattern=s a a.test.js"},
+		"a chain":        {"xo && cross-env A=1 c8 -r x ava test/*.js && tsd", "npm test", "A=1 ava --tap a.test.js"},
+		"another script": {"npm run test:unit", "npm test", "vitest --config v.ts --run --reporter=json --outputFile=/t/report --coverage.enabled=false --testNamePattern=s a a.test.js"},
+		"a gate":         {"", "node --import tsx --test --test-reporter=tap", "node --import tsx --test --test-reporter=tap --test-reporter-destination=/t/report --test-name-pattern=a a.test.js"},
+		"a shell":        {"", "npx --no-install sh -c 'mocha -r ./x --bail \"t/**\" --reporter tap'", "mocha -r ./x --reporter tap --exit --grep=s a a.test.js"},
+		"nothing":        {"jest | tee out", "make test", ""},
+		"itself":         {"npm test", "npm test", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			manifest := fmt.Sprintf(`{"scripts": {"test": %q, "unit": "vitest run --config v.ts --coverage"}}`, c.script)
+			if name == "another script" {
+				manifest = `{"scripts": {"test": "npm run test:unit", "test:unit": "vitest run --config v.ts --coverage"}}`
+			} else if !strings.Contains(name, "script") {
+				manifest = fmt.Sprintf(`{"scripts": {"test": %q}}`, c.script)
+			}
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(manifest), 0o600))
+			l := New([][]string{words(c.gate)})
+			_, args, err := l.Command(mutant.Place{Dir: dir, SeenDir: dir, Temp: dir, SeenTemp: "/t"}, []mutant.Test{{File: "a.test.js", Name: "s > a"}})
+			if c.want == "" {
+				require.ErrorIs(t, err, mutant.ErrRefused)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, "env CI=1 "+c.want, strings.Join(args, " "))
+		})
+	}
+}
+
+func TestScriptImports(t *testing.T) {
+	t.Parallel()
+	sources := map[string][]byte{
+		"src/index.ts": []byte("export * from './a.js'"), "src/a.ts": []byte("import b from '@/b/c'"), "src/b/c.tsx": []byte(""), "src/d.ts": []byte(""),
+	}
+	sources["test/x.test.ts"] = []byte("const x = require('../src')")
+	for name := range sources {
+		sources[name] = append([]byte("//\n"), sources[name]...)
+	}
+	require.Equal(t, map[string]bool{"src/index.ts": true, "src/a.ts": true, "src/b/c.tsx": true},
+		importsOf([]string{"test/x.test.ts"}, sources))
+}
+
+func FuzzScript(f *testing.F) {
+	f.Add("a.tsx", "const f = <T,>(a: T): b => `${a}${<p>{c}</p>}`; if (a) b(); else [1, 2]")
+	f.Add("a.js", "x = y => z ? 1 : /[/]/; test('a', () => {})")
+	f.Fuzz(func(t *testing.T, file, source string) {
+		changes := mutantsOf(file, source)
+		for i := range changes {
+			changes[i].Number = i + 1
+			require.LessOrEqual(t, changes[i].From, changes[i].To)
+		}
+		for i := range len(changes) + 1 {
+			textOf(file, source, changes, i)
+		}
+		for name := range testsOf(file, source) {
+			namePattern(name)
+		}
+	})
+}
