@@ -72,16 +72,15 @@ func (s *Shell) Check(
 	ctx context.Context, order *run.Spec, dir string, allow bool, agree func(context.Context, []string) (bool, error),
 ) (notes []string, err error) {
 	environ := s.Environ(ctx, order, dir)
-	if yes := agree == nil; len(s.conflicts) > 0 && order.Project.Pins != spec.PinsShell {
-		if !yes && order.Project.Pins == "" {
-			yes, err = agree(ctx, s.conflicts)
-		}
-		if err == nil && (!yes || order.Project.Pins == spec.PinsRequire) {
-			err = usage.Errorf("%s", strings.Join(s.conflicts, "\n"))
-		}
-		if err != nil {
-			return nil, err
-		}
+	yes := order.Project.Pins != spec.PinsRequire
+	if len(s.conflicts) > 0 && order.Project.Pins == "" && agree != nil {
+		yes, err = agree(ctx, s.conflicts)
+	}
+	if err == nil && len(s.conflicts) > 0 && !yes {
+		err = usage.Errorf("%s", strings.Join(s.conflicts, "\n"))
+	}
+	if err != nil {
+		return nil, err
 	}
 	differ, err := shim.Unlike(ctx, environ, gatesOf(order))
 	words := shim.Words(gatesOf(order))

@@ -14,10 +14,9 @@ import (
 	"divisi/internal/spec"
 )
 
-// told are the programs that tell their version: go by "go version", all others by --version. No other program is asked, since
-// one can take that for anything.
+// told are the programs that tell their version. No other one is asked, since it can take that for anything.
 var told = strings.Fields(`bun bundle cargo cc cmake composer deno dotnet gcc go golangci-lint gradle java make meson mvn mypy
-	node npm php pnpm poetry python python3 ruby ruff rustc uv yarn`)
+	node npm npx php pnpm poetry pytest python python3 ruby ruff rustc uv yarn`)
 
 // behind are the programs that run what another one starts.
 var behind = map[string]string{
@@ -25,18 +24,14 @@ var behind = map[string]string{
 	"gradle": "java", "gradlew": "java", "pytest": "python3", "bundle": "ruby", "composer": "php", "cmake": "cc",
 }
 
-// ask prints a line with the path of each program that it finds, and the first line of what that prints of its version. Its
-// arguments are names, each with the argument that asks for the version, empty for none.
+// ask prints a line for each program that it finds: its path, and the first line of what it says of its version. The arguments
+// are names, each with the argument that asks for the version, empty for none.
 const ask = `while test $# -gt 1; do
 	if p=$(command -v "$1"); then echo "$p	$(test -z "$2" || "$1" "$2" 2>/dev/null </dev/null | head -n 1)"; fi
 	shift 2
 done`
 
-const (
-	askTime = 10 * time.Second
-	// maxAsked bounds the programs of a command.
-	maxAsked = 8
-)
+const askTime = 10 * time.Second
 
 // programs are those that commands have found, by environment and names: they do not change while the environment is the same.
 var programs sync.Map
@@ -44,28 +39,25 @@ var programs sync.Map
 var versionNumber = lazyregexp.New(`\d+(?:\.\d+)+`)
 
 // programsOf returns the programs that a gate begins with, and those that run what it starts, as its commands find them.
-func (t *Executor) programsOf(
-	ctx context.Context, audience sandbox.Audience, command []string,
-) (found []spec.Program, err error) {
-	names := namesOf(command)
-	key := t.environment + "\x00" + strings.Join(names, "\x00")
-	had, _ := programs.Load(key)
-	if found, ok := had.([]spec.Program); ok {
+func (t *Executor) programsOf(ctx context.Context, audience sandbox.Audience, command []string) ([]spec.Program, error) {
+	args := []string{"sh", "-c", ask, "sh"}
+	for _, name := range namesOf(command) {
+		version := ""
+		if base := path.Base(name); base == "go" {
+			version = "version"
+		} else if slices.Contains(told, base) {
+			version = "--version"
+		}
+		args = append(args, name, version)
+	}
+	key := t.environment + "\x00" + strings.Join(args, "\x00")
+	if had, ok := programs.Load(key); ok {
+		found, _ := had.([]spec.Program)
 		return found, nil
 	}
 	ground, err := t.beside(audience)
 	if err != nil {
 		return nil, err
-	}
-	args := []string{"sh", "-c", ask, "sh"}
-	for _, name := range names {
-		version := "--version"
-		if base := path.Base(name); base == "go" {
-			version = "version"
-		} else if !slices.Contains(told, base) {
-			version = ""
-		}
-		args = append(args, name, version)
 	}
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: args, Dir: t.Dir, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
@@ -74,6 +66,7 @@ func (t *Executor) programsOf(
 	if err != nil || out.Cancelled {
 		return nil, nil // what is wrong with the machine the gate itself tells
 	}
+	var found []spec.Program
 	for line := range strings.Lines(out.Text()) {
 		if file, version, ok := strings.Cut(line, "\t"); ok && strings.Contains(file, "/") {
 			found = append(found, spec.Program{Path: file, Version: versionNumber.FindString(version)})
@@ -83,26 +76,24 @@ func (t *Executor) programsOf(
 	return found, nil
 }
 
-// namesOf lists the programs of a command: the first word behind env, of a script for a shell the words that name a known
-// one, and those behind them.
+// namesOf lists the programs of a command: the first word behind env, of a script for a shell the known ones among its words, and
+// those behind them.
 func namesOf(command []string) (names []string) {
 	add := func(name string) {
-		for ; name != "" && !slices.Contains(names, name) && len(names) < maxAsked; name = behind[path.Base(name)] {
+		for ; name != "" && !slices.Contains(names, name); name = behind[path.Base(name)] {
 			names = append(names, name)
 		}
 	}
-	runs := func(word string) bool {
+	at := slices.IndexFunc(command, func(word string) bool {
 		return path.Base(word) != "env" && !strings.HasPrefix(word, "-") && !strings.Contains(word, "=")
+	})
+	if at < 0 {
+		return nil
 	}
-	for len(command) > 1 && !runs(command[0]) {
-		command = command[1:]
-	}
-	if len(command) > 0 {
-		add(command[0])
-	}
-	if len(command) > 2 && strings.HasPrefix(command[1], "-") && strings.HasSuffix(path.Base(command[0]), "sh") {
-		for _, word := range shim.Words([][]string{command[2:3]}) {
-			if slices.Contains(told, word) || behind[word] != "" {
+	add(command[at])
+	if rest := command[at:]; len(rest) > 2 && strings.HasPrefix(rest[1], "-") && strings.HasSuffix(path.Base(rest[0]), "sh") {
+		for _, word := range shim.Words([][]string{rest[2:3]}) {
+			if slices.Contains(told, word) {
 				add(word)
 			}
 		}
