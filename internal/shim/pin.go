@@ -127,7 +127,7 @@ func switched(ctx context.Context, environ []string, dir string) (env, notes, co
 		return !filepath.IsAbs(entry) || within(dir, entry) // go starts a toolchain that it finds there
 	})
 	asks := append(slices.Clone(environ), "GOPROXY=off", "PATH="+strings.Join(search, string(filepath.ListSeparator)))
-	program := find(stage.Lookup(asks, "PATH"), "go")
+	program := Find(stage.Lookup(asks, "PATH"), "go")
 	if program == "" {
 		return environ, nil, nil
 	}

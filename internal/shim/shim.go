@@ -92,7 +92,7 @@ func Environ(ctx context.Context, environ []string, dir string, commands [][]str
 	}
 	path := strings.Join(kept, string(filepath.ListSeparator))
 	for i := range lost {
-		lost[i].Other = find(path, lost[i].Name)
+		lost[i].Other = Find(path, lost[i].Name)
 	}
 	return append(slices.Clone(environ), "PATH="+path), replaced, lost
 }
@@ -177,7 +177,7 @@ func answer(ctx context.Context, environ []string, dir, program string, args ...
 	defer cancel()
 	path := program
 	if !filepath.IsAbs(path) {
-		if path = find(stage.Lookup(environ, "PATH"), program); path == "" {
+		if path = Find(stage.Lookup(environ, "PATH"), program); path == "" {
 			return "", fmt.Errorf("%s is not on PATH", program)
 		}
 	}
@@ -206,8 +206,8 @@ func (h *head) Write(p []byte) (int, error) {
 
 func (h *head) String() string { return string(h.kept) }
 
-// find is the first program of a name in a search path; "" for none.
-func find(search, name string) string {
+// Find is the first program of a name in a search path; "" for none.
+func Find(search, name string) string {
 	for _, dir := range filepath.SplitList(search) {
 		if path := filepath.Join(dir, name); filepath.IsAbs(dir) && executable(path) {
 			return path

@@ -107,7 +107,7 @@ func confined(environ []string, room, home string) (sandbox.Command, error) {
 // scripts lists the words of commands that name scripts on a search path, outside the system's directories, each once.
 func scripts(search string, commands [][]string) (names []string) {
 	for _, name := range Words(commands) {
-		if path := find(search, name); path != "" && len(names) < maxTried && !ofSystem(path) && isScript(path) {
+		if path := Find(search, name); path != "" && len(names) < maxTried && !ofSystem(path) && isScript(path) {
 			names = append(names, name)
 		}
 	}

@@ -64,21 +64,18 @@ func start(ctx context.Context, c sandbox.Command, service bool) (*sandbox.Outpu
 
 // program finds what a command runs, as the sandbox does: by the PATH of its environment, or from its directory.
 func program(c *sandbox.Command) (string, error) {
-	name, dirs := c.Args[0], filepath.SplitList(stage.Lookup(c.Env, "PATH"))
-	missing := &sandbox.NotFoundError{Name: name, Path: stage.Lookup(c.Env, "PATH")}
-	if strings.Contains(name, "/") {
-		dirs, missing.Path = []string{c.Dir}, ""
+	path, missing := c.Args[0], &sandbox.NotFoundError{Name: c.Args[0]}
+	switch {
+	case !strings.Contains(path, "/"):
+		missing.Path = stage.Lookup(c.Env, "PATH")
+		path = shim.Find(missing.Path, path)
+	case !filepath.IsAbs(path):
+		path = filepath.Join(c.Dir, path)
 	}
-	for _, dir := range dirs {
-		file := name
-		if !filepath.IsAbs(name) {
-			file = filepath.Join(dir, name)
-		}
-		if path, err := exec.LookPath(file); err == nil && filepath.IsAbs(file) {
-			return path, nil
-		}
+	if _, err := exec.LookPath(path); err != nil {
+		return "", missing
 	}
-	return "", missing
+	return path, nil
 }
 
 // writer hands the output of a command on.

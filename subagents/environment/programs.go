@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"divisi/contextscope/artifact"
+	"divisi/internal/shim"
 )
 
 // interpreters are the programs that decide what a setup makes and what a gate finds, beside the one that it names itself.
@@ -52,9 +53,13 @@ func (s *Store) Programs(search string, commands ...[]string) (map[string]string
 	}
 	found, fresh := map[string]string{}, false
 	for _, name := range Names(commands) {
-		file := lookUp(search, name)
-		if file == "" {
+		at := shim.Find(search, name)
+		if at == "" {
 			continue
+		}
+		file, err := filepath.EvalSymlinks(at)
+		if err != nil {
+			return nil, fmt.Errorf("find %s: %w", at, err)
 		}
 		info, err := os.Stat(file)
 		if err != nil {
@@ -127,20 +132,6 @@ func Names(commands [][]string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// lookUp returns the file that a name stands for in a search path, without links; "" for none.
-func lookUp(search, name string) string {
-	for _, dir := range filepath.SplitList(search) {
-		file, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-		if err != nil || !filepath.IsAbs(dir) {
-			continue
-		}
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return file
-		}
-	}
-	return ""
 }
 
 // digestOf returns the digest of a file's content.
