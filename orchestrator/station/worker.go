@@ -171,7 +171,7 @@ func (w *Worker) defaults() {
 func (w *Worker) measure(ctx context.Context) {
 	level := sandbox.Probe()
 	versions := map[string]string{}
-	for _, name := range fit.Programs() {
+	for _, name := range fit.Programs {
 		if v := fit.Version(ctx, w.Dir.Path, name); v != "" {
 			versions[name] = v
 		}
