@@ -67,10 +67,10 @@ func (p *Patch) compare() {
 }
 
 // compared are the languages whose tests an experiment can compare.
-var compared = map[int]bool{testsource.Go: true}
+var compared = map[int]bool{testsource.Go: true, testsource.Python: true}
 
 // unspoken are lines that say nothing of what a test does.
-var unspoken = re(`^(?://|import |\)$|"[\w./~-]+"$)`)
+var unspoken = re(`^(?://|#|import |from |\)$|"[\w./~-]+"$)`)
 
 // suspects are the files with tests in which something differs that no rename explains.
 func (p *Patch) suspects() (paths []string) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -77,12 +76,14 @@ func NewTests(ctx context.Context, e Experiment, l Language, now map[string][]by
 // Interpreted are the tests of a project in an interpreted language, with mutants in its tree. It is used by one goroutine.
 type Interpreted struct {
 	Experiment
+
 	language Language
+	files    []string
+	tree     *tree
 	mutants  []Mutant
 	products map[string]*changed
-	// now has the test files that the patch changes as it has them; texts is what was written to the tree.
-	now, texts map[string][]byte
-	writes     int
+	// now has the test files that the patch changes as it has them, code its other files on this side of it.
+	now, code map[string][]byte
 }
 
 // changed is a source with mutants.
@@ -96,37 +97,66 @@ const maxFiles = 2000
 
 // Open finds the mutants of the product files among some paths of a tree. Close puts the tree back.
 func Open(ctx context.Context, e Experiment, l Language, files []string) (*Interpreted, error) {
-	p := &Interpreted{
-		Experiment: e, language: l, products: map[string]*changed{}, now: map[string][]byte{}, texts: map[string][]byte{},
-	}
-	tests := slices.Sorted(maps.Keys(e.Before))
-	for _, file := range tests {
-		data, err := p.read(file)
-		if err != nil {
-			return nil, err
+	p := &Interpreted{Experiment: e, language: l, files: files, tree: newTree(e.Place.Dir)}
+	return p, p.open(ctx, nil)
+}
+
+// based is the project in the same tree with the code before the patch.
+func (p *Interpreted) based(ctx context.Context) (*Interpreted, error) {
+	q := &Interpreted{Experiment: p.Experiment, language: p.language, files: p.files, tree: p.tree}
+	return q, q.open(ctx, p.Base)
+}
+
+// open finds the mutants, with other texts for some files.
+func (p *Interpreted) open(ctx context.Context, instead map[string][]byte) error {
+	p.products, p.now, p.code = map[string]*changed{}, map[string][]byte{}, map[string][]byte{}
+	read := func(file string) ([]byte, error) {
+		if text, ok := instead[file]; ok {
+			return text, nil
 		}
-		p.now[file] = data
+		return p.tree.read(file)
+	}
+	tests := slices.Sorted(maps.Keys(p.Before))
+	var err error
+	for _, file := range tests {
+		if p.now[file], err = p.tree.read(file); err != nil {
+			return err
+		}
+	}
+	for file := range p.Base {
+		if _, err = p.tree.read(file); err == nil {
+			p.code[file], err = read(file)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	sources := map[string][]byte{}
-	for _, file := range l.Products(files, tests) {
-		data, err := p.read(file)
+	for _, file := range p.language.Products(p.files, tests) {
+		data, err := read(file)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if data != nil && utf8.Valid(data) && len(sources) < maxFiles {
 			sources[file] = data
 		}
 	}
-	read, err := l.Read(ctx, e, sources)
+	found, err := p.language.Read(ctx, p.Experiment, sources)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	number := e.Number()
-	for _, file := range slices.Sorted(maps.Keys(read)) {
-		of := read[file]
+	p.number(sources, found)
+	return nil
+}
+
+// number gives the mutants that are wanted their numbers.
+func (p *Interpreted) number(sources map[string][]byte, found map[string]Source) {
+	number := p.Number()
+	for _, file := range slices.Sorted(maps.Keys(found)) {
+		of := found[file]
 		of.Changes = nil
-		for _, c := range read[file].Changes {
-			if c.File = file; e.Wanted(c.Mutant) {
+		for _, c := range found[file].Changes {
+			if c.File = file; p.Wanted(c.Mutant) {
 				c.Number = number
 				number++
 				of.Changes, p.mutants = append(of.Changes, c), append(p.mutants, c.Mutant)
@@ -136,32 +166,13 @@ func Open(ctx context.Context, e Experiment, l Language, files []string) (*Inter
 			p.products[file] = &changed{sources[file], of}
 		}
 	}
-	return p, nil
-}
-
-// read returns a regular file of the tree; nil where there is none, or it is too large.
-func (p *Interpreted) read(file string) ([]byte, error) {
-	dir, err := os.OpenRoot(p.Place.Dir)
-	if err != nil {
-		return nil, fmt.Errorf("open the tree: %w", err)
-	}
-	defer dir.Close() // it is read only
-	info, err := dir.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSource {
-		return nil, nil // what is made elsewhere, or a link, stays as it is
-	}
-	data, err := dir.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read %s for mutants: %w", file, err)
-	}
-	return append([]byte{}, data...), nil
 }
 
 // All are the mutants in the order of their numbers.
 func (p *Interpreted) All() []Mutant { return p.mutants }
 
 // Keep leaves mutants in place whose numbers are in a list, and no others.
-func (p *Interpreted) Keep(numbers []int) error {
+func (p *Interpreted) Keep(numbers []int) {
 	keep := map[int]bool{}
 	for _, n := range numbers {
 		keep[n] = true
@@ -169,14 +180,10 @@ func (p *Interpreted) Keep(numbers []int) error {
 	for file, in := range p.products {
 		in.of.Changes = slices.DeleteFunc(in.of.Changes, func(c Change) bool { return !keep[c.Number] })
 		if len(in.of.Changes) == 0 {
-			if err := p.write(file, in.source); err != nil {
-				return err
-			}
 			delete(p.products, file)
 		}
 	}
 	p.mutants = slices.DeleteFunc(p.mutants, func(m Mutant) bool { return !keep[m.Number] })
-	return nil
 }
 
 // Try runs tests with a mutant.
@@ -258,17 +265,21 @@ func (p *Interpreted) none() int {
 
 // lay puts the texts of a version and of a mutant into the tree.
 func (p *Interpreted) lay(v Version, number int) error {
-	tests := p.now
+	texts := maps.Clone(p.code)
+	maps.Copy(texts, p.now)
 	if v == Old {
-		tests = p.Before
-	}
-	for file, data := range tests {
-		if err := p.write(file, data); err != nil {
-			return err
-		}
+		maps.Copy(texts, p.Before)
 	}
 	for file, in := range p.products {
-		if err := p.write(file, p.language.Text(in.source, in.of, number)); err != nil {
+		texts[file] = p.language.Text(in.source, in.of, number)
+	}
+	for file := range p.tree.last {
+		if _, has := texts[file]; !has {
+			texts[file] = p.tree.first[file]
+		}
+	}
+	for file, text := range texts {
+		if err := p.tree.write(file, text); err != nil {
 			return err
 		}
 	}
@@ -278,47 +289,8 @@ func (p *Interpreted) lay(v Version, number int) error {
 // Close puts all files back as they were.
 func (p *Interpreted) Close() error {
 	var errs []error
-	for file, in := range p.products {
-		errs = append(errs, p.write(file, in.source))
-	}
-	for file, data := range p.now {
-		errs = append(errs, p.write(file, data))
+	for file := range p.tree.last {
+		errs = append(errs, p.tree.write(file, p.tree.first[file]))
 	}
 	return errors.Join(errs...)
 }
-
-// write writes a file of the tree whose text differs from the last one, with a time that no text before it had: interpreters keep
-// what they compiled by the time. nil removes it.
-func (p *Interpreted) write(file string, data []byte) error {
-	last, written := p.texts[file]
-	if written && bytes.Equal(last, data) && (last == nil) == (data == nil) {
-		return nil
-	}
-	dir, err := os.OpenRoot(p.Place.Dir)
-	if err != nil {
-		return fmt.Errorf("open the tree: %w", err)
-	}
-	defer dir.Close() // what is written is closed
-	p.texts[file] = data
-	if data == nil {
-		if err := dir.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("remove %s: %w", file, err)
-		}
-		return nil
-	}
-	if err := dir.MkdirAll(path.Dir(file), 0o700); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	if err := dir.WriteFile(file, data, 0o600); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	p.writes++
-	at := time.Now().Add(time.Duration(p.writes-maxWrites) * time.Second)
-	if err := dir.Chtimes(file, at, at); err != nil {
-		return fmt.Errorf("date %s: %w", file, err)
-	}
-	return nil
-}
-
-// maxWrites is more than the files that one experiment writes: their times stay in the past.
-const maxWrites = 100_000

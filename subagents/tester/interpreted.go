@@ -16,11 +16,13 @@ import (
 	"divisi/subagents/mutant/script"
 )
 
-// languages make an interpreted language of the gates' commands, by the extensions of its files.
-var languages = []struct {
+// interpretedLanguage makes a language of the gates' commands, for the extensions of its files.
+type interpretedLanguage struct {
 	extensions []string
 	of         func(commands [][]string) mutant.Language
-}{
+}
+
+var languages = []interpretedLanguage{
 	{[]string{".py"}, func(commands [][]string) mutant.Language { return mutant.NewPython(commands) }},
 	{
 		[]string{".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts"},
@@ -34,10 +36,7 @@ func (t *Executor) interpreted(ctx context.Context, r *spec.Receipt) error {
 	if err != nil {
 		return err
 	}
-	var commands [][]string
-	for _, g := range t.Assignment.Project.Gates {
-		commands = append(commands, g.Command)
-	}
+	commands := commandsOf(t.Assignment.Project.Gates)
 	for _, one := range languages {
 		l := one.of(commands)
 		files := slices.DeleteFunc(slices.Clone(changed), func(file string) bool {
@@ -73,8 +72,8 @@ func (t *Executor) tryLanguage(ctx context.Context, l mutant.Language, files, ch
 		if text != nil {
 			now[file] = text
 		}
-		if bytes.Contains(bytes.ToUpper(text), []byte("DIVISI_")) {
-			r.Signatures = append(r.Signatures, file+" names a variable of the program that tries the tests")
+		if tells(text) {
+			r.Signatures = append(r.Signatures, namesVariable(file))
 		}
 	}
 	tests, proof, err := t.proveLanguage(ctx, e, l, now)
@@ -116,11 +115,93 @@ func (t *Executor) proveLanguage(ctx context.Context, e mutant.Experiment, l mut
 	if err != nil {
 		return tests, proof, err
 	}
-	defer func() {
-		closed := p.Close()
-		_, restored := t.Restore(context.WithoutCancel(ctx))
-		err = errors.Join(err, closed, restored)
-	}()
+	defer t.putBack(ctx, p, &err)
 	proof, err = mutant.Prove(ctx, p, tests, why, gate.DefaultTimeout-time.Minute)
 	return tests, proof, err
+}
+
+// engine compares the tests of a directory in the language.
+func (one interpretedLanguage) engine() engine {
+	return func(t *Executor, ctx context.Context, dir string, changed []string, until time.Time) (c compared, err error) {
+		e, end, err := t.experiment("")
+		if err != nil {
+			return c, err
+		}
+		defer end()
+		l := one.of(commandsOf(t.Assignment.Project.Gates))
+		since, after := map[string][]byte{}, map[string][]byte{}
+		e.Before, e.Base, e.Wanted = map[string][]byte{}, map[string][]byte{}, func(mutant.Mutant) bool { return true }
+		for _, file := range changed {
+			if !slices.Contains(one.extensions, path.Ext(file)) {
+				continue
+			}
+			was, now := e.Base, since
+			if l.IsTest(file) {
+				was, now = e.Before, after
+			}
+			if was[file], err = t.ReadAt(ctx, t.Assignment.Since, file); err == nil {
+				now[file], err = t.ReadAt(ctx, t.Assignment.Head, file)
+			}
+			if err != nil {
+				return c, err
+			}
+			if path.Dir(file) == dir && tells(now[file]) {
+				return c, fmt.Errorf("%w: %s", mutant.ErrRefused, namesVariable(file))
+			}
+		}
+		e.Renames = mutant.RenamesOf(e.Base, since)
+		return t.compareInterpreted(ctx, &e, l, dir, after, until)
+	}
+}
+
+// tells reports whether a test may know which mutant is chosen.
+func tells(text []byte) bool { return bytes.Contains(bytes.ToUpper(text), []byte("DIVISI_")) }
+
+func namesVariable(file string) string {
+	return file + " names a variable of the program that tries the tests"
+}
+
+// compareInterpreted tries mutants with the tests of a directory before and after the patch, and puts the tree back.
+func (t *Executor) compareInterpreted(
+	ctx context.Context, e *mutant.Experiment, l mutant.Language, dir string, after map[string][]byte, until time.Time,
+) (c compared, err error) {
+	blobs, err := t.Blobs(ctx)
+	if err != nil {
+		return c, err
+	}
+	files := slices.Sorted(maps.Keys(blobs))
+	touched, tests, err := mutant.TouchedIn(ctx, e, l, dir, files, after)
+	if err != nil {
+		return c, err
+	}
+	if c.tests = len(touched.Tests()); len(tests[0])+len(tests[1]) == 0 {
+		return c, fmt.Errorf("%w: they differ in names alone", mutant.ErrRefused)
+	}
+	p, err := mutant.Open(ctx, *e, l, files)
+	if err != nil {
+		return c, err
+	}
+	defer t.putBack(ctx, p, &err)
+	var red map[string]string
+	c.Comparison, red, err = p.Compare(ctx, touched, tests, until)
+	for name, said := range red {
+		if hidden := hides(touched, name, said, t.Assignment.Task.Brief); hidden != "" {
+			c.hidden = append(c.hidden, hidden)
+		}
+	}
+	return c, err
+}
+
+// putBack puts the tree back after an experiment, and adds what fails of that to an error.
+func (t *Executor) putBack(ctx context.Context, p *mutant.Interpreted, err *error) {
+	closed := p.Close()
+	_, restored := t.Restore(context.WithoutCancel(ctx))
+	*err = errors.Join(*err, closed, restored)
+}
+
+func commandsOf(gates []spec.Gate) (commands [][]string) {
+	for _, g := range gates {
+		commands = append(commands, g.Command)
+	}
+	return commands
 }

@@ -27,12 +27,24 @@ type compared struct {
 	// hidden are changes of what the code does, in words: tests before fail with the code after. tests is how many were compared.
 	hidden []string
 	tests  int
+	// dir is the directory that the files of mutants are named from.
+	dir string
 }
 
-// engines compare the tests in a directory before and after the patch, whose files they get, until a time: by the endings of the
-// files with tests.
-var engines = map[string]func(*Executor, context.Context, string, []string, time.Time) (compared, error){
-	".go": (*Executor).compareGo,
+// engine compares the tests in a directory before and after the patch, whose files it gets, until a time.
+type engine func(t *Executor, ctx context.Context, dir string, changed []string, until time.Time) (compared, error)
+
+// engineOf is the engine for files with tests, by their ending; nil for none.
+func engineOf(ending string) engine {
+	for _, one := range languages {
+		if slices.Contains(one.extensions, ending) {
+			return one.engine()
+		}
+	}
+	if ending == ".go" {
+		return (*Executor).compareGo
+	}
+	return nil
 }
 
 // weaker tries whether the tests that a patch touches, in the directories of the files of the task, still notice what they did
@@ -73,7 +85,7 @@ func line(words string) string { return text.Clip(text.OneLine(words), text.MaxL
 
 // weakerIn adds to a receipt what speaks against the tests of one directory, and why nothing can be told of them.
 func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []string, until time.Time, r *spec.Receipt) error {
-	engine := engines[ending]
+	engine := engineOf(ending)
 	if engine == nil {
 		return fmt.Errorf("%w: no mutants of *%s files", mutant.ErrRefused, ending)
 	}
@@ -82,7 +94,7 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []s
 		return err
 	}
 	for _, m := range c.Kept {
-		r.Kills = append(r.Kills, m.In(dir))
+		r.Kills = append(r.Kills, m.In(c.dir))
 	}
 	r.Tests += c.tests
 	r.Passed += len(c.Kept)
@@ -90,7 +102,7 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []s
 		r.Signatures = append(r.Signatures, line(hidden))
 	}
 	for _, w := range c.Weaker {
-		r.Signatures = append(r.Signatures, line(w.In(dir)))
+		r.Signatures = append(r.Signatures, line(w.In(c.dir)))
 	}
 	switch {
 	case len(c.hidden)+len(c.Weaker) > 0:
@@ -182,6 +194,7 @@ func (t *Executor) compareGo(ctx context.Context, dir string, changed []string, 
 	}
 	e.Wanted = func(m mutant.Mutant) bool { _, tests := e.Before[m.File]; return !tests }
 	var red map[string]string
+	c.dir = dir
 	c.Comparison, red, err = mutant.CompareGo(ctx, e, &f.tests, until)
 	for name, said := range red {
 		if hidden := hides(&f.tests, name, said, t.Assignment.Task.Brief); hidden != "" {

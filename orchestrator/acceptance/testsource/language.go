@@ -134,8 +134,12 @@ type File struct {
 	Content []byte
 }
 
-// Go is the place of Go among the languages, which has a reader of its own.
-const Go = 0
+// The places among the languages of those whose tests an experiment can compare. Go has a reader of its own.
+const (
+	Go = iota
+	Script
+	Python
+)
 
 // Languages is the number of languages that are known.
 var Languages = len(languages)

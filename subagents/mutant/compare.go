@@ -1,0 +1,282 @@
+package mutant
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// interpretedSide runs tests of one version of the files in a tree.
+type interpretedSide struct {
+	*Interpreted
+
+	version Version
+	tests   []Test
+	limit   time.Duration
+	// names has the tests that ran, by what a report calls them.
+	names map[string]Test
+}
+
+// Test implements Side.
+func (s *interpretedSide) Test(ctx context.Context, number int, only string) (Report, error) {
+	tests := s.tests
+	if only != "" {
+		tests = []Test{s.names[only]}
+	}
+	ran, err := s.Try(ctx, s.version, number, tests, s.limit)
+	return s.report(ran), err
+}
+
+// report is what a run tells. Where nothing is reported, since the code cannot be loaded, tests before the patch have noticed
+// nothing, and those after it have lost nothing.
+func (s *interpretedSide) report(ran Ran) Report {
+	r := Report{OK: len(ran.Outcomes) > 0 || s.version == Old, Passed: map[string]bool{}, Failed: map[string]bool{}}
+	for t, outcome := range ran.Outcomes {
+		name := t.short()
+		s.names[name] = t
+		if ran.Kills(t) {
+			r.OK, r.Failed[name] = false, true
+		} else if outcome == Passed {
+			r.Passed[name] = true
+		}
+	}
+	return r
+}
+
+// short is the test as a report calls it, which has no directory.
+func (t Test) short() string { return strings.TrimSpace(path.Base(t.File) + " " + t.Name) }
+
+// control runs the tests without a mutant, and bounds how long they may take with one.
+func (s *interpretedSide) control(ctx context.Context) (ran Ran, err error) {
+	begin := time.Now()
+	ran, err = s.Try(ctx, s.version, 0, s.tests, firstLimit)
+	s.limit = patience*time.Since(begin) + slack
+	return ran, err
+}
+
+// TouchedIn are the tests in files of a directory, in an interpreted language, that a patch touches, and those to run before and
+// after it. Tests that it renames have the new name before it too. files are all of the tree, after the changed ones with tests.
+func TouchedIn(ctx context.Context, e *Experiment, l Language, dir string, files []string, after map[string][]byte) (
+	t *Touched, tests [2][]Test, err error,
+) {
+	var read [2]map[string]Source
+	if read[1], err = l.Read(ctx, *e, present(after)); err == nil {
+		renameTests(e.Before, after, read[1])
+		read[0], err = l.Read(ctx, *e, present(e.Before))
+	}
+	if err != nil {
+		return nil, tests, err
+	}
+	t = &Touched{was: map[string]string{}, now: map[string]string{}}
+	for file, before := range e.Before {
+		if path.Dir(file) != dir {
+			delete(read[0], file)
+			delete(read[1], file)
+			continue
+		}
+		was := e.Renames.texts(file, read[0][file].Tests)
+		now := Renames(nil).texts(file, read[1][file].Tests)
+		maps.Copy(t.was, was)
+		maps.Copy(t.now, now)
+		rest := plain(without(string(e.Renames.In(before)), was)) != plain(without(string(after[file]), now))
+		t.All = t.All || rest && before != nil && after[file] != nil
+	}
+	tests = t.run(read)
+	if !t.All {
+		return t, tests, nil
+	}
+	tests = [2][]Test{}
+	for _, file := range files {
+		if path.Dir(file) == dir && l.IsTest(file) {
+			tests[0], tests[1] = append(tests[0], Test{File: file}), append(tests[1], Test{File: file})
+		}
+	}
+	return t, tests, nil
+}
+
+// run are the tests on both sides whose texts differ.
+func (t *Touched) run(read [2]map[string]Source) (tests [2][]Test) {
+	differ := t.Tests()
+	for side, files := range read {
+		for file, source := range files {
+			for name := range source.Tests {
+				if slices.Contains(differ, Test{file, name}.short()) {
+					tests[side] = append(tests[side], Test{file, name})
+				}
+			}
+		}
+	}
+	return tests
+}
+
+// texts are those of tests, by what a report calls them, with the new names.
+func (r Renames) texts(file string, tests map[string]string) map[string]string {
+	texts := map[string]string{}
+	for name, text := range tests {
+		texts[Test{file, name}.short()] = string(r.In([]byte(text)))
+	}
+	return texts
+}
+
+// renameTests gives tests before the patch their names after it.
+func renameTests(before, after map[string][]byte, now map[string]Source) {
+	names := map[string]bool{}
+	for _, source := range now {
+		for name := range source.Tests {
+			names[name[strings.LastIndex(name, ".")+1:]] = true
+		}
+	}
+	renames := RenamesOf(before, after)
+	maps.DeleteFunc(renames, func(was, now string) bool { return names[was] || !names[now] })
+	for file, text := range before {
+		if text != nil {
+			before[file] = renames.In(text)
+		}
+	}
+}
+
+// without is a source without the texts of its tests.
+func without(source string, tests map[string]string) string {
+	for _, text := range tests {
+		source = strings.Replace(source, text, "", 1)
+	}
+	return source
+}
+
+// present are the files that are there.
+func present(files map[string][]byte) map[string][]byte {
+	there := maps.Clone(files)
+	maps.DeleteFunc(there, func(_ string, text []byte) bool { return text == nil })
+	return there
+}
+
+// plain is source without blanks, and without lines that import.
+func plain(source string) string {
+	var lines []string
+	for line := range strings.Lines(source) {
+		if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word != "" && word != "import" && word != "from" {
+			lines = append(lines, strings.Join(strings.Fields(line), " "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Compare compares tests before and after a patch, until a time: both with the code after it where those before pass with that or
+// fail in an assertion, else each with its own. red are the tests that the code after it fails, and that pass as the patch leaves
+// them, with what they print.
+func (p *Interpreted) Compare(ctx context.Context, t *Touched, tests [2][]Test, until time.Time) (
+	c Comparison, red map[string]string, err error,
+) {
+	after := &interpretedSide{Interpreted: p, version: New, tests: tests[1], names: map[string]Test{}}
+	before := &interpretedSide{Interpreted: p, version: Old, tests: tests[0], names: map[string]Test{}}
+	now, err := after.control(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	has := after.report(now)
+	if !has.OK {
+		return c, nil, fmt.Errorf("the tests fail without a change of the code: %w: %s", ErrRefused, lastLine(now.Said))
+	}
+	was, red, err := before.settle(ctx, has)
+	if err != nil {
+		return c, nil, err
+	}
+	before.tests = nil
+	for t, outcome := range was.Outcomes {
+		if outcome == Passed {
+			before.tests = append(before.tests, t)
+		}
+	}
+	if len(before.tests) == 0 {
+		return c, nil, fmt.Errorf("no test passed before the patch: %w: %s", ErrRefused, lastLine(was.Said))
+	}
+	var reached []int
+	for _, t := range before.tests {
+		reached = append(reached, was.reachedBy(t)...)
+	}
+	all := slices.DeleteFunc(pairsOf(before.mutants, p.mutants), func(p Pair) bool {
+		return !slices.Contains(reached, p.Before.Number)
+	})
+	all = spread(all, maxTried)
+	var kept []int
+	for _, pair := range all {
+		kept = append(kept, pair.Before.Number, pair.After.Number)
+	}
+	p.Keep(kept)
+	before.Keep(kept)
+	had, err := before.Test(ctx, 0, "")
+	if err != nil {
+		return c, nil, err
+	}
+	c, err = compare(ctx, before, after, had, has, t.Tests(), all, until)
+	return c, red, err
+}
+
+// settle finds the code and the names with which the tests before the patch run, and which of them the code after it fails.
+func (s *interpretedSide) settle(ctx context.Context, has Report) (was Ran, red map[string]string, err error) {
+	plain := s.Before
+	tries := []Renames{s.Renames, nil}
+	if len(s.Renames) == 0 {
+		tries = tries[1:]
+	}
+	for _, r := range tries {
+		s.Before = map[string][]byte{}
+		for file, text := range plain {
+			if s.Before[file] = text; text != nil {
+				s.Before[file] = r.In(text)
+			}
+		}
+		if was, err = s.control(ctx); err != nil || was.asserts() {
+			break
+		}
+	}
+	if err == nil {
+		red, err = s.hidden(ctx, was, has)
+	}
+	if err == nil && len(s.Base) > 0 && !was.asserts() {
+		if s.Interpreted, err = s.based(ctx); err == nil {
+			was, err = s.control(ctx)
+		}
+	}
+	return was, red, err
+}
+
+// asserts reports whether tests ran, and failed in assertions at most: else the names that they use are gone.
+func (r Ran) asserts() bool {
+	for _, outcome := range r.Outcomes {
+		if outcome == Errored || outcome == Broken {
+			return false
+		}
+	}
+	return len(r.Outcomes) > 0
+}
+
+// hidden are tests that fail in an assertion, and pass as the patch leaves them, with what they print.
+func (s *interpretedSide) hidden(ctx context.Context, was Ran, has Report) (map[string]string, error) {
+	red := map[string]string{}
+	for t, outcome := range was.Outcomes {
+		if outcome != Failed || !has.Passed[t.short()] || len(red) == maxWeaker {
+			continue
+		}
+		one, err := s.Try(ctx, s.version, 0, []Test{t}, s.limit)
+		if err != nil {
+			return nil, err
+		}
+		red[t.short()] = failure(one.Said)
+	}
+	return red, nil
+}
+
+// failure is the line of an output that tells why a test failed; the last one where none does.
+func failure(out []byte) string {
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "E  ") || strings.Contains(line, "Error: ") {
+			return strings.TrimSpace(strings.TrimPrefix(line, "E "))
+		}
+	}
+	return lastLine(out)
+}
