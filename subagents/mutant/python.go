@@ -173,7 +173,7 @@ const runDir, runName = "python", "divisi_run"
 
 // valued are options of pytest whose value is the next word.
 var valued = strings.Fields("k m c p o W n r rootdir confcutdir basetemp ignore ignore-glob deselect cov cov-report cov-config " +
-	"junitxml junit-xml tb durations import-mode log-level log-cli-level capture timeout dist override-ini numprocesses config-file")
+	"junitxml junit-xml tb durations import-mode log-level log-cli-level capture timeout dist override-ini numprocesses")
 
 // failFast are options that end a run with its first failure.
 var failFast = strings.Fields("-x -f --exitfirst --failfast")
