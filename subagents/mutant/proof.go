@@ -176,6 +176,8 @@ func (p Proof) Refusal() string {
 		return ""
 	case p.Reached == 0:
 		return "the tests reach no statement of the package that they are in"
+	case len(p.Lives)+len(p.Known) == 0:
+		return "no change of the code that the tests reach makes an assertion of them fail each time"
 	case len(p.Lives) == 0:
 		return fmt.Sprintf("the tests before find each of the %d changes that the tests reach", len(p.Known))
 	default:
