@@ -50,8 +50,17 @@ func (f *Found) workflow(file string, doc node, p place, inputs map[string]strin
 			v := values{env: p.env, inputs: inputs, combo: combo}
 			v.env = v.all(maps.Clone(p.env))
 			on := append(job.get("runs-on").texts(), job.get("runs-on", "labels").texts()...)
-			v.system = systemOf(use.ReplaceAllLiteralString(v.put(strings.Join(on, " ")), ""))
-			f.job(job, p.with(v.env), v, depth)
+			runsOn := use.ReplaceAllLiteralString(v.put(strings.Join(on, " ")), "")
+			v.system = systemOf(runsOn)
+			p := p.with(v.env)
+			container := cmp.Or(job.get("container", "image").text(), job.get("container").text())
+			if image := v.put(container); image != "" {
+				p = p.but("it runs in the container " + image)
+			}
+			if machine := processor.FindString(runsOn); machine != "" && v.system == "" {
+				p = p.but("it runs on " + machine)
+			}
+			f.job(job, p, v, depth)
 		}
 	}
 }
@@ -107,6 +116,11 @@ func (f *Found) steps(steps node, p place, v values, depth int) {
 		p.scripts += step.get("run").text() + "\n"
 	}
 	for _, step := range steps.items() {
+		for _, one := range foreign {
+			if strings.Contains(step.get("run").text()+step.get("uses").text(), one.word) && v.holds(step.get("if").text()) {
+				p = p.but(one.why)
+			}
+		}
 		env := step.get("env")
 		if m := use.FindStringSubmatch(env.text()); m != nil { // a mapping of the matrix
 			env = v.node(strings.TrimPrefix(m[1], "matrix."))
@@ -181,7 +195,15 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 	}
 }
 
+// foreign are words of a step that makes what comes after it need what is not here.
+var foreign = []struct{ word, why string }{
+	{"setup-qemu-action", "it emulates another processor"}, {"sdkmanager", "it needs the SDK of Android"},
+	{"setup-android", "it needs the SDK of Android"}, {"setup-ndk", "it needs the SDK of Android"},
+}
+
 var (
+	// processor is one of another kind than that of most machines, in the label of a machine.
+	processor = lazyregexp.New(`(?i)\b(?:arm(?:64|v\d)?|aarch64|ppc64le|s390x|riscv\d*)\b`)
 	// language is the name of an axis of a matrix that is one of versions.
 	language = lazyregexp.New(`(?i)^(go|node|python|py|java|jdk|rust|toolchain|ruby|php)[-_.]?(versions?)?$`)
 	reports  = lazyregexp.New(`(?i)report|publish|result|upload|comment|setup|label|codeql-action`)
