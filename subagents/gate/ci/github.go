@@ -197,8 +197,10 @@ func (f *Found) uses(uses, with node, p place, v values, depth int) {
 
 // foreign are words of a step that makes what comes after it need what is not here.
 var foreign = []struct{ word, why string }{
-	{"setup-qemu-action", "it emulates another processor"}, {"sdkmanager", "it needs the SDK of Android"},
-	{"setup-android", "it needs the SDK of Android"}, {"setup-ndk", "it needs the SDK of Android"},
+	{"setup-qemu-action", "it emulates another processor"},
+	{"sdkmanager", "it needs the SDK of Android"},
+	{"setup-android", "it needs the SDK of Android"},
+	{"setup-ndk", "it needs the SDK of Android"},
 }
 
 var (
