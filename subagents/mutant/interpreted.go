@@ -51,7 +51,7 @@ type Change struct {
 
 // NewTests are the tests in files whose text differs from before, and what is odd about some of them.
 func NewTests(ctx context.Context, e Experiment, l Language, now map[string][]byte) (
-	tests []Test, why map[Test]string, err error,
+	tests []Test, about map[Test]About, err error,
 ) {
 	has, err := l.Read(ctx, e, now)
 	if err != nil {
@@ -61,16 +61,16 @@ func NewTests(ctx context.Context, e Experiment, l Language, now map[string][]by
 	if err != nil {
 		return nil, nil, err
 	}
-	why = map[Test]string{}
+	about = map[Test]About{}
 	for _, file := range slices.Sorted(maps.Keys(has)) {
 		for _, name := range slices.Sorted(maps.Keys(has[file].Tests)) {
 			if had[file].Tests[name] != has[file].Tests[name] {
 				tests = append(tests, Test{file, name})
-				why[Test{file, name}] = has[file].Idle[name]
+				about[Test{file, name}] = About{has[file].Tests[name], has[file].Idle[name]}
 			}
 		}
 	}
-	return tests, why, nil
+	return tests, about, nil
 }
 
 // Interpreted are the tests of a project in an interpreted language, with mutants in its tree. It is used by one goroutine.

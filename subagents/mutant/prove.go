@@ -10,15 +10,16 @@ import (
 const (
 	// maxTests bounds how many mutants are tried in vain with one test, maxProofs after how many that only new tests find no more
 	// are tried once each test has found one.
-	maxTests, maxProofs = 12, 3
+	maxTests, maxProofs = 20, 3
+	// maxAlone bounds the tests that run alone to learn what each reaches.
+	maxAlone = 20
 )
 
 // prover tries mutants with new tests, test by test.
 type prover struct {
 	Suite
 	tests []Test
-	// why is what is odd about the text of some tests.
-	why map[Test]string
+	about map[Test]About
 	// reach has the mutants of each test that are not tried yet, tried how many were, found whether it found one.
 	reach map[Test][]int
 	tried map[Test]int
@@ -33,13 +34,13 @@ type prover struct {
 }
 
 // Prove tries mutants with new tests that reach them, and with the tests before. An assertion has to find one that these do not:
-// many changes make code crash, which a test without any notices too. Each new test has to find one. why has what is odd about
-// the text of some tests: those have to find it by an assertion. It begins with no mutant after budget.
-func Prove(ctx context.Context, s Suite, tests []Test, why map[Test]string, budget time.Duration) (Proof, error) {
+// many changes make code crash, which a test without any notices too. Each new test has to find one, and one about which
+// something is odd by an assertion. It begins with no mutant after budget.
+func Prove(ctx context.Context, s Suite, tests []Test, about map[Test]About, budget time.Duration) (Proof, error) {
 	until := time.Now().Add(budget)
 	p := &prover{
 		Suite: s, tests: tests, reach: map[Test][]int{}, tried: map[Test]int{}, found: map[Test]bool{}, before: map[int][]Test{},
-		limits: map[Version]time.Duration{}, why: why,
+		limits: map[Version]time.Duration{}, about: about,
 	}
 	if err := p.measure(ctx); err != nil {
 		return p.proof, err
@@ -65,8 +66,8 @@ func Prove(ctx context.Context, s Suite, tests []Test, why map[Test]string, budg
 }
 
 func (p *prover) idle(t Test, what string) {
-	if p.why[t] != "" {
-		what += ": " + p.why[t]
+	if odd := p.about[t].Odd; odd != "" {
+		what += ": " + odd
 	}
 	p.proof.Idle = append(p.proof.Idle, t.String()+": "+what)
 }
@@ -94,23 +95,46 @@ func (p *prover) measure(ctx context.Context) error {
 			p.idle(t, "it is skipped")
 			continue
 		}
-		reached := ran.reachedBy(t)
+		reached, err := p.reachedBy(ctx, ran, t)
+		if err != nil {
+			return err
+		}
 		if len(reached) == 0 {
 			p.idle(t, "it reaches no statement of the code")
 		}
-		for _, n := range reached {
-			all[n] = true
+		for _, m := range reached {
+			all[m.Number] = true
+			p.reach[t] = append(p.reach[t], m.Number)
 		}
-		for _, n := range spread(reached, maxTests) {
+		likely := min(len(reached), maxTests/2)
+		for _, n := range slices.Concat(p.reach[t][:likely], spread(p.reach[t][likely:], maxTests-likely)) {
 			tried[n] = true
 		}
-		p.reach[t] = reached
 	}
 	for t, numbers := range p.reach {
 		p.reach[t] = slices.DeleteFunc(numbers, func(n int) bool { return !tried[n] })
 	}
 	p.proof.Reached = len(all)
 	return nil
+}
+
+// reachedBy are the mutants that a test reaches, the likeliest first. Where only those of all tests are known, it runs alone.
+func (p *prover) reachedBy(ctx context.Context, ran Ran, t Test) ([]Mutant, error) {
+	if len(ran.Reached[t]) == 0 && len(ran.Reached[Test{}]) > 0 && 1 < len(p.tests) && len(p.tests) <= maxAlone {
+		alone, err := p.Try(ctx, New, 0, []Test{t}, firstLimit)
+		if err != nil {
+			return nil, err
+		}
+		if alone.Outcomes[t] == Passed {
+			ran = alone
+		}
+	}
+	numbers := ran.reachedBy(t)
+	mutants := slices.DeleteFunc(slices.Clone(p.All()), func(m Mutant) bool {
+		_, found := slices.BinarySearch(numbers, m.Number)
+		return !found
+	})
+	return likeliest(p.about[t].Text, mutants), nil
 }
 
 // reachedBy are the mutants that a test reaches, or that some test does which is not known.
@@ -209,7 +233,7 @@ func (p *prover) read(ran Ran, own []Test, number int) (killed, lives bool) {
 		if ran.Outcomes[t] == Failed {
 			killed, p.asserted, p.found[t] = true, true, true
 		}
-		p.found[t] = p.found[t] || ran.Kills(t) && p.why[t] == ""
+		p.found[t] = p.found[t] || ran.Kills(t) && p.about[t].Odd == ""
 		lives = lives && !ran.Kills(t)
 	}
 	return killed, lives

@@ -25,6 +25,9 @@ func (t Test) String() string {
 	return t.Name + " in " + t.File
 }
 
+// About is what the source tells of a test: its text, and what is odd about that; "" for nothing.
+type About struct{ Text, Odd string }
+
 // Outcome is the end of a test in one run.
 type Outcome string
 

@@ -103,7 +103,7 @@ func (t *Executor) tryLanguage(ctx context.Context, l mutant.Language, files, ch
 func (t *Executor) proveLanguage(ctx context.Context, e mutant.Experiment, l mutant.Language, now map[string][]byte) (
 	tests []mutant.Test, proof mutant.Proof, err error,
 ) {
-	tests, why, err := mutant.NewTests(ctx, e, l, now)
+	tests, about, err := mutant.NewTests(ctx, e, l, now)
 	if err != nil || len(tests) == 0 {
 		return tests, proof, err
 	}
@@ -116,7 +116,7 @@ func (t *Executor) proveLanguage(ctx context.Context, e mutant.Experiment, l mut
 		return tests, proof, err
 	}
 	defer t.putBack(ctx, p, &err)
-	proof, err = mutant.Prove(ctx, p, tests, why, gate.DefaultTimeout-time.Minute)
+	proof, err = mutant.Prove(ctx, p, tests, about, gate.DefaultTimeout-time.Minute)
 	return tests, proof, err
 }
 

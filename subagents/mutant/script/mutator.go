@@ -259,7 +259,7 @@ var (
 	called    = lazyregexp.New(`^(?:await|void|[\w$#]+)$`)
 )
 
-// call leaves a call out that is a statement, or the failure that one hands on.
+// call leaves a call out that is a statement, or the value of a property, or the failure that one hands on.
 func (m *mutator) call(i int) {
 	if told.MatchString(m.text(i)) && m.text(i+1) == "(" && failures.MatchString(m.text(i+2)) && m.text(i+3) == ")" {
 		m.replace(mutant.Failure, i+2, i+2, "null")
@@ -268,10 +268,16 @@ func (m *mutator) call(i int) {
 		return
 	}
 	end := m.end(i)
-	if end <= i || m.text(end) != ")" || m.tokens[end].to-m.tokens[i].from > maxText {
+	if end <= i || m.tokens[end].to-m.tokens[i].from > maxText {
 		return
 	}
+	if m.assigns(i, end) {
+		m.replace(mutant.Constant, i, end, m.nothing(end))
+	}
 	name := ""
+	if m.text(end) != ")" {
+		return
+	}
 	for j := i; j <= end; j++ {
 		switch text := m.text(j); {
 		case text == "(" || text == "[":
@@ -287,6 +293,19 @@ func (m *mutator) call(i int) {
 		}
 	}
 	m.replace(mutant.Call, i, end, m.nothing(end))
+}
+
+// assigns reports whether a statement gives a property a value.
+func (m *mutator) assigns(i, end int) bool {
+	for i+2 <= end && (m.text(i+1) == "." || m.text(i+1) == "[") {
+		if i += 2; m.text(i-1) == "[" {
+			i = m.tokens[i-1].match
+		}
+		if m.text(i+1) == "=" {
+			return true
+		}
+	}
+	return false
 }
 
 // nothing is a statement that does nothing, in place of one that ends with a token.

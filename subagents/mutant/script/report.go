@@ -65,51 +65,62 @@ func readReport(data []byte) (all []reported) {
 }
 
 var (
-	tapLine  = lazyregexp.New(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: +# *(?i:(todo|skip)\S*).*| +# time=\S+)?$`)
+	tapLine  = lazyregexp.New(`^( *)(not )?ok\b(?: +\d+)?(?: *-)? *(.*?)(?: +# *(?i:(todo|skip)\S*).*| +# time ?= ?\S+)?$`)
 	tapBegin = lazyregexp.New(`^( *)# (?:(Subtest: ))?(.*)$`)
 )
 
-// readTAP reads tests, those of suites by all their names. tape gives the name of a test in a comment before its assertions.
-func readTAP(text string) (all []reported) {
-	var above []string
-	comment, failing := "", 0
+// tap is the state of a reader of the Test Anything Protocol. tape gives the name of a test in a comment before its assertions.
+type tap struct {
+	all     []reported
+	above   []string
+	comment string
+	// failing is how many of the last ones have just failed, inner reports whether an assertion did in what is in a test.
+	failing int
+	inner   bool
+}
+
+// readTAP reads tests, those of suites by all their names.
+func readTAP(text string) []reported {
+	var r tap
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := tapBegin.FindStringSubmatch(line); m != nil {
 			if m[2] != "" {
-				depth := min(len(m[1])/4, len(above))
-				above = append(above[:depth], m[3])
+				r.above = append(r.above[:min(len(m[1])/4, len(r.above))], m[3])
 			} else if m[1] == "" {
-				comment = m[3]
+				r.comment = m[3]
 			}
-			continue
-		}
-		m := tapLine.FindStringSubmatch(line)
-		if m == nil {
-			if asserting.MatchString(line) { // of the test that has just failed
-				for i := range all[len(all)-failing:] {
-					all[len(all)-failing+i].outcome = mutant.Failed
-				}
+		} else if m := tapLine.FindStringSubmatch(line); m != nil {
+			r.result(m)
+		} else if r.failing > 0 && asserting.MatchString(line) {
+			for i := range r.failing {
+				r.all[len(r.all)-1-i].outcome = mutant.Failed
 			}
-			continue
-		}
-		outcome := mutant.Passed
-		if failing = 0; m[2] != "" {
-			outcome = mutant.Errored
-		}
-		if m[4] != "" {
-			outcome = mutant.Skipped
-		}
-		had, depth := len(all), min(len(m[1])/4, len(above))
-		all = append(all, reported{"", plainName(strings.Join(append(above[:depth:depth], m[3]), between)), outcome})
-		if comment != "" && m[1] == "" {
-			all = append(all, reported{"", plainName(comment), outcome})
-		}
-		if outcome == mutant.Errored {
-			failing = len(all) - had
+			r.inner = true
 		}
 	}
-	return all
+	return r.all
+}
+
+// result reads a line of a test: its blanks, whether it failed, its name, and what it is told to be.
+func (r *tap) result(m []string) {
+	outcome, whole := mutant.Passed, m[1] == ""
+	switch {
+	case m[4] != "":
+		outcome = mutant.Skipped
+	case m[2] != "" && whole && r.inner: // by an assertion in it
+		outcome = mutant.Failed
+	case m[2] != "":
+		outcome = mutant.Errored
+	}
+	depth, had := min(len(m[1])/4, len(r.above)), len(r.all)
+	r.all = append(r.all, reported{"", plainName(strings.Join(append(r.above[:depth:depth], m[3]), between)), outcome})
+	if whole && r.comment != "" {
+		r.all = append(r.all, reported{"", plainName(r.comment), outcome})
+	}
+	if r.inner, r.failing = r.inner && !whole, 0; outcome == mutant.Errored {
+		r.failing = len(r.all) - had
+	}
 }
 
 // worse are outcomes in the order in which one counts for a test that ran several times.

@@ -39,6 +39,7 @@ func TestScriptMutants(t *testing.T) {
 		"an expression":      {"a.js", "x = a.replace(/\"</g, b) / c", []string{"constant: x = a.replace(/\"</g, b) / c -> x = a.replace(/\"</g, b) * c"}},
 		"a template":         {"a.js", "x = `a ${b > c ? `\"${d}` : e} < '`", []string{"boundary: x = `a ${b > c ? `\"${d}` : e} < '` -> x = `a ${b >= c ? `\"${d}` : e} < '`"}},
 		"a loop ends":        {"a.js", "for (let i = a; i < b; i++) {}", []string{"boundary: for (let i = a; i < b; i++) {} -> for (let i = a; i <= b; i++) {}"}},
+		"a property":         {"a.js", "a.b[c] = d\ne = f", []string{"constant: a.b[c] = d -> "}},
 		"a count":            {"a.js", "n++", []string{"constant: n++ -> n--"}},
 		"an element of JSX":  {"a.jsx", "x = <p title=\"don't\" on={() => a(1)}>isn't {b ? <br/> : c} > 1</p>", []string{"returned value: x = <p title=\"don't\" on={() => a(1)}>isn't {b ? <br/> : c} > 1</p> -> x = <p title=\"don't\" on={() => undefined}>isn't {b ? <br/> : c} > 1</p>", "constant: x = <p title=\"don't\" on={() => a(1)}>isn't {b ? <br/> : c} > 1</p> -> x = <p title=\"don't\" on={() => a(2)}>isn't {b ? <br/> : c} > 1</p>"}},
 		"types":              {"a.ts", "type A = 'a' | 'b'\ninterface B { c: 1 }\nconst d: Map<'a', 1> = e as { f: 2 }\nlet g = h < i\nfunction k(l?: 'm'): n is 3 {}", []string{"boundary: let g = h < i -> let g = h <= i"}},
@@ -121,8 +122,12 @@ func TestScriptReports(t *testing.T) {
 		"node":  {"TAP version 13\n# Subtest: s\n    # Subtest: one\n    ok 1 - one\n    1..1\nok 1 - s\nnot ok 2 - two 7\n  ---\n  code: 'ERR_ASSERTION'\n", map[mutant.Test]mutant.Outcome{tests[0]: mutant.Passed, tests[1]: mutant.Failed}},
 		"mocha": {"1..2\nok 1 s one\nnot ok 2 three\n", map[mutant.Test]mutant.Outcome{tests[0]: mutant.Passed, tests[2]: mutant.Errored, tests[3]: mutant.Errored}},
 		"tape":  {"TAP version 13\n# s > one\nok 1 a\nnot ok 2 b\n  ---\n    operator: equal\n# three\nok 3 is # SKIP\n", map[mutant.Test]mutant.Outcome{tests[0]: mutant.Failed, tests[2]: mutant.Skipped, tests[3]: mutant.Skipped}},
-		"cut":   {`{"testResults":[{"name":"/x/t/a.js"`, map[mutant.Test]mutant.Outcome{}},
-		"none":  {"not ok 1 - /x/t/a.js\n", map[mutant.Test]mutant.Outcome{}},
+		"brittle": {
+			"# three\n    not ok 1 - should be equal\n      ---\n      operator: is\n      ...\nnot ok 1 - three # time = 1.5ms\n",
+			map[mutant.Test]mutant.Outcome{tests[2]: mutant.Failed, tests[3]: mutant.Failed},
+		},
+		"cut":  {`{"testResults":[{"name":"/x/t/a.js"`, map[mutant.Test]mutant.Outcome{}},
+		"none": {"not ok 1 - /x/t/a.js\n", map[mutant.Test]mutant.Outcome{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
