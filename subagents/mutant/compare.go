@@ -191,6 +191,9 @@ func (p *Interpreted) Compare(ctx context.Context, t *Touched, tests [2][]Test, 
 			before.tests = append(before.tests, t)
 		}
 	}
+	if len(before.tests) == 0 && len(red) > 0 {
+		return c, red, nil
+	}
 	if len(before.tests) == 0 {
 		return c, nil, fmt.Errorf("no test passed before the patch: %w: %s", ErrRefused, lastLine(was.Said))
 	}

@@ -1,0 +1,91 @@
+package mutant
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const joinPython = `def join(first, last):
+    if first == "" and last == "":
+        return "none"
+    if last == "":
+        return first
+    return last + ", " + first
+`
+
+const joinTest = `import unittest
+from names import join
+
+class JoinTest(unittest.TestCase):
+    def test_join(self):
+        self.assertEqual(join("", ""), "none")
+        self.assertEqual(join("Ada", ""), "Ada")
+        self.assertEqual(join("Ada", "Byron"), "Byron, Ada")
+`
+
+// Tests are compared before and after a patch, with the code after it where they run with that.
+func TestPythonTestsAreCompared(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("each takes many runs")
+	}
+	for name, c := range map[string]struct {
+		code, test []string // before the patch and after it: texts replaced in those above
+		weaker     string
+		red        bool
+	}{
+		"an assertion that is gone": {
+			test: []string{`        self.assertEqual(join("Ada", ""), "Ada")` + "\n", ""}, weaker: `last == "" made`,
+		},
+		"renames": {
+			code: []string{"def join", "def full"}, test: []string{"test_join", "test_names", "join(", "full(", "import join", "import full"},
+		},
+		"another argument": {
+			code: []string{"first, last", "last, first"}, test: []string{`"Ada", "Byron"`, `"Byron", "Ada"`, `"Ada", ""`, `"", "Ada"`},
+			red: true,
+		},
+		"one more argument": {
+			code: []string{"first, last", "first, last, sep"}, test: []string{`""), `, `"", 1), `, `"Byron"), `, `"Byron", 1), `},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			code, test := replaced(joinPython, c.code), replaced(joinTest, c.test)
+			p := pythonTree(t, map[string]string{"names.py": code, "test_names.py": test})
+			p.Before = map[string][]byte{"test_names.py": []byte(joinTest)}
+			if p.Base = map[string][]byte{}; code != joinPython {
+				p.Base["names.py"] = []byte(joinPython)
+			}
+			p.Renames = RenamesOf(p.Base, map[string][]byte{"names.py": []byte(code)})
+			files, after := []string{"names.py", "test_names.py"}, map[string][]byte{"test_names.py": []byte(test)}
+			touched, tests, err := TouchedIn(t.Context(), &p.Experiment, p.language, ".", files, after)
+			require.NoError(t, err)
+			if len(touched.Tests()) == 0 { // names alone
+				tests = [2][]Test{{{File: "test_names.py"}}, {{File: "test_names.py"}}}
+			}
+			p, err = Open(t.Context(), p.Experiment, p.language, files)
+			require.NoError(t, err)
+			told, red, err := p.Compare(t.Context(), touched, tests, time.Now().Add(2*time.Minute))
+			require.NoError(t, err)
+			require.Equal(t, c.red, len(red) > 0, red)
+			if c.weaker == "" {
+				if require.Empty(t, told.Weaker); c.red {
+					return
+				}
+				require.GreaterOrEqual(t, len(told.Kept), 5)
+			} else {
+				require.True(t, slices.ContainsFunc(told.Weaker, func(w Weakness) bool { return w.Test == "test_names.py JoinTest.test_join" }))
+				require.Contains(t, told.Weaker[0].In(""), c.weaker)
+			}
+		})
+	}
+}
+
+// replaced is a text with some replaced by others.
+func replaced(text string, pairs []string) string {
+	return strings.NewReplacer(pairs...).Replace(text)
+}
