@@ -23,6 +23,8 @@ type Outcome struct {
 	Output string
 	// Wrote are the tracked files that it changed; at most the first of them.
 	Wrote []string
+	// Ran are, in the sandbox, the programs that ran it.
+	Ran []spec.Program
 	// Programs has, in the sandbox, a line for each program that is another one there.
 	Programs []string
 	// Variables are, in the user's shell, those that the sandbox does not pass on or sets otherwise; in the sandbox, those that
@@ -39,7 +41,7 @@ func Of(r *spec.Receipt, output string) Outcome {
 	}
 	return Outcome{
 		Gate: r.Gate, Exit: r.ExitCode, TimedOut: r.TimedOut, Findings: r.Signatures, Tests: r.Tests, Skipped: r.Skipped,
-		Skips: r.Skips, Output: output, Wrote: r.Wrote,
+		Skips: r.Skips, Output: output, Wrote: r.Wrote, Ran: r.Programs,
 	}
 }
 

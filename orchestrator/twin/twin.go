@@ -101,6 +101,11 @@ func Compare(ctx context.Context, o Options) (r *run.Twin, err error) {
 			return nil, err
 		}
 		own.Variables, confined.Variables = variables, added
+		others, err := t.others(ctx, confined.Ran)
+		if err != nil {
+			return nil, err
+		}
+		confined.Programs = append(confined.Programs, others...)
 		confined.Findings = t.homeless(confined.Findings)
 		if differ(confined, &own) != "" && Causes(*confined, own)[0].Cause == "" && took < maxProbed {
 			t.Doing("gate " + g.Name + " again, with some of your variables as they are in the sandbox")

@@ -151,3 +151,22 @@ func TestFindingsBelowTheHomeAreEqual(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, r.Differences)
 }
+
+// A program that is another one in the user's shell is a difference, also where the gate does the same.
+func TestVersionsDiffer(t *testing.T) {
+	t.Parallel()
+	repo, head := checkout(t)
+	bin := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "tool"), []byte("#!/bin/sh\necho tool v2.10.1\n"), 0o700))
+	ran := []spec.Program{
+		{Path: "/usr/bin/tool", Version: "2.9"}, {Path: "/opt/tool", Version: "2.10.1"}, {Path: "/bin/absent", Version: "1.0"}, {Path: "/bin/sh"},
+	}
+	r, err := Compare(t.Context(), Options{
+		State: t.TempDir(), Repo: repo, Base: head, Gates: []spec.Gate{script("g", "true")},
+		Environ:  []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir()},
+		Confined: []Outcome{{Gate: "g", Ran: ran}}, Doing: func(string) {},
+	})
+	require.NoError(t, err)
+	require.Len(t, r.Differences, 1)
+	require.Equal(t, "g: tool is 2.9 in the sandbox, 2.10.1 in your shell; likely cause: tool (its version)", r.Differences[0].What)
+}
