@@ -58,7 +58,7 @@ func TestAnExperimentDecidesAboutTests(t *testing.T) {
 	l.Do(actions)
 	require.Empty(t, acceptance.Try(l.State), "it is being made")
 
-	tells(l, 1, spec.Receipt{Verdict: spec.VerdictPass})
+	tells(l, 1, spec.Receipt{Verdict: spec.VerdictPass, Passed: 5})
 	require.Equal(t, []string{"task t accepted"}, runtest.Describe(acceptance.Try(l.State)))
 	l.Do(acceptance.Try(l.State))
 	require.Nil(t, l.Tasks.ByID["t"].Trial)
@@ -69,6 +69,16 @@ func TestAnExperimentDecidesAboutTests(t *testing.T) {
 	tells(l, 1, found)
 	l.Do(acceptance.Try(l.State))
 	require.Equal(t, []string{"a mutant lives", "p/x_test.go: fewer assertions", "one", "two"}, l.Tasks.ByID["t"].Doubt().Evidence)
+}
+
+// That the brief asks for what a test expects now tells nothing of assertions that are gone.
+func TestANamedExpectationReleasesNoAssertion(t *testing.T) {
+	t.Parallel()
+	l := doubted(t)
+	l.Do(acceptance.Try(l.State))
+	tells(l, 1, spec.Receipt{Verdict: spec.VerdictPass})
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, []string{"p/x_test.go: fewer assertions"}, l.Tasks.ByID["t"].Doubt().Evidence)
 }
 
 // What an experiment cannot answer is asked about at once.

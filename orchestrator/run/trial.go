@@ -13,6 +13,8 @@ type Trial struct {
 	// Files are those that the doubt is about, Run is that of the work <task>--red; 0 where it has not begun.
 	Files []string `json:"files"`
 	Run   int      `json:"run,omitempty"`
+	// Fewer reports that tests assert less by the rules: that they notice nothing then releases nothing.
+	Fewer bool `json:"fewer,omitempty"`
 }
 
 // All experiments of a run may take one part in trialShare of the time that its gates have taken so far, and leastTrials at any

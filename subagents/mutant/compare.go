@@ -24,7 +24,9 @@ type interpretedSide struct {
 // Test implements Side.
 func (s *interpretedSide) Test(ctx context.Context, number int, only string) (Report, error) {
 	tests := s.tests
-	if only != "" {
+	if only == All {
+		tests = nil
+	} else if only != "" {
 		tests = []Test{s.names[only]}
 	}
 	ran, err := s.Try(ctx, s.version, number, tests, s.limit)

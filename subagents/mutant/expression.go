@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"strconv"
+	"strings"
 )
 
 // variant is another text for an expression.
@@ -88,7 +89,11 @@ func constant(n *ast.BasicLit) string {
 			return strconv.FormatInt(i+1, 10)
 		}
 	case token.STRING:
-		if n.Value == `""` || n.Value == "``" {
+		text, err := strconv.Unquote(n.Value)
+		if last := strings.LastIndexByte(strings.TrimSpace(text), ' '); err == nil && last > 0 {
+			return strconv.Quote(text[:last]) // a part of it is less than all
+		}
+		if text == "" {
 			return `"x"`
 		}
 		return `""`

@@ -27,7 +27,9 @@ func (s *goSide) Test(ctx context.Context, number int, only string) (Report, err
 		number = s.none()
 	}
 	flags := s.flags
-	if only != "" {
+	if only == All {
+		flags = nil
+	} else if only != "" {
 		flags = []string{"-test.v", "-test.run=^" + strings.SplitN(only, "/", 2)[0] + "$"}
 	}
 	out, ok, err := s.test(ctx, s.program, number, flags, s.limit)
@@ -65,8 +67,8 @@ func report(out string, ok bool) Report {
 }
 
 // CompareGo compares the tests of a package before and after a patch, until a time: both with the product after it where those
-// before compile with that, with the new names of what the patch renames; else each with its own. red are the tests that the product
-// after it fails, and that pass as the patch leaves them, with what they print.
+// before compile with that, with the new names of what the patch renames; else each with its own. red are the tests that the
+// product after it fails, and that pass as the patch leaves them, with what they print.
 func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (c Comparison, red map[string]string, err error) {
 	p := &GoPackage{Experiment: e}
 	mutated, err := p.prepare(ctx, newTests, nil)
@@ -115,7 +117,7 @@ func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (
 	}
 	all := pairsOf(before.Mutants, after.Mutants)
 	all = slices.DeleteFunc(all, func(p Pair) bool { return !slices.Contains(reached, p.Before.Number) })
-	c, err = compare(ctx, before, after, had, has, t.Tests(), spread(all, maxTried), until)
+	c, err = compare(ctx, before, after, had, has, t.Tests(), spread(all, maxCompared), until)
 	return c, red, err
 }
 
@@ -139,6 +141,9 @@ func (p *GoPackage) compileOld(ctx context.Context, mutated map[string][]byte) (
 	return false, nil
 }
 
+// maxCompared bounds how many mutants are tried before and after.
+const maxCompared = 80
+
 // pairsOf are the mutants of both sides.
 func pairsOf(before, after []Mutant) (list []Pair) {
 	if len(before) > 0 && len(after) > 0 && before[0] != after[0] {
@@ -155,7 +160,9 @@ func (s *goSide) control(ctx context.Context) (o Report, reached []int, err erro
 	begin := time.Now()
 	reached, out, ok, err := s.GoPackage.control(ctx, s.program, s.flags, firstLimit)
 	s.limit = patience*time.Since(begin) + slack
-	return report(string(out), ok), reached, err
+	o = report(string(out), ok)
+	o.Times = s.times
+	return o, reached, err
 }
 
 // green leaves out the tests that fail without a mutant, and returns what the others tell.
@@ -170,7 +177,9 @@ func (s *goSide) green(ctx context.Context, o Report) (Report, error) {
 		}
 	}
 	s.flags = append(slices.Clip(s.flags), "-test.skip=^("+strings.Join(out, "|")+")$")
+	times := o.Times
 	o, err := s.Test(ctx, 0, "")
+	o.Times = times
 	if err == nil && !o.OK {
 		err = fmt.Errorf("the tests before the patch fail without a change of the code: %w", ErrRefused)
 	}

@@ -40,37 +40,45 @@ func Go(files map[string][]byte, first int, wanted func(Mutant) bool) (mutated m
 const goChooser = `
 
 import (
+	divisiErrors "errors"
 	divisiFmt "fmt"
 	divisiOS "os"
 	divisiConv "strconv"
 	divisiSync "sync"
+	divisiAtomic "sync/atomic"
 )
 
 var (
 	divisiChosen, _ = divisiConv.Atoi(divisiOS.Getenv("` + Var + `"))
 	divisiSeen      = divisiOS.Getenv("` + SeenVar + `")
-	divisiOnce      divisiSync.Map
+	divisiRuns      divisiSync.Map
 )
+
+func divisiError() error { return divisiErrors.New("another error") }
 
 func divisiMutant(n int) bool { return divisiMutants(n, n) }
 
 func divisiMutants(from, to int) bool {
 	if divisiSeen != "" {
-		if _, seen := divisiOnce.LoadOrStore(from, true); !seen {
-			divisiTell(from, to)
+		count, ok := divisiRuns.Load(from)
+		if !ok {
+			count, _ = divisiRuns.LoadOrStore(from, new(divisiAtomic.Int64))
+		}
+		if n := count.(*divisiAtomic.Int64).Add(1); n&(n-1) == 0 {
+			divisiTell(from, to, n)
 		}
 	}
 	return from <= divisiChosen && divisiChosen <= to
 }
 
-func divisiTell(from, to int) {
+func divisiTell(from, to int, times int64) {
 	f, err := divisiOS.OpenFile(divisiSeen, divisiOS.O_APPEND|divisiOS.O_CREATE|divisiOS.O_WRONLY, 0o600)
 	if err != nil {
 		return
 	}
 	defer f.Close()
 	for n := from; n <= to; n++ {
-		divisiFmt.Fprintln(f, n)
+		divisiFmt.Fprintln(f, n, times)
 	}
 }
 `
@@ -105,13 +113,39 @@ func (g *goFile) mutate() (pkg string, err error) {
 		return "", err
 	}
 	for _, d := range file.Decls {
-		if fun, ok := d.(*ast.FuncDecl); ok && fun.Body != nil && fun.Name.Name != "init" {
-			g.name = goName(fun)
-			g.body(fun.Type, fun.Body)
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Body != nil && d.Name.Name != "init" {
+				g.name = goName(d)
+				g.body(d.Type, d.Body)
+			}
+		case *ast.GenDecl:
+			g.variables(d)
 		}
 	}
 	return file.Name.Name, nil
 }
+
+// variables gives those of the package that have a value another one when it is loaded.
+func (g *goFile) variables(d *ast.GenDecl) {
+	for _, s := range d.Specs {
+		v, ok := s.(*ast.ValueSpec)
+		if !ok || d.Tok != token.VAR || len(v.Names) != 1 || len(v.Values) != 1 || v.Names[0].Name == "_" {
+			continue
+		}
+		g.name = v.Names[0].Name
+		for _, other := range spread(g.variants(v.Values[0]), mostOfVariable) {
+			changed := g.name + " = " + other.text
+			if n := g.add(other.kind, v, changed); n > 0 {
+				chosen := fmt.Sprintf("\nfunc init() { if divisiMutant(%d) { %s } }\n", n, changed)
+				g.edits = append(g.edits, edit{len(g.source), chosen, len(g.edits), []int{n}})
+			}
+		}
+	}
+}
+
+// mostOfVariable bounds the mutants of a variable of the package: it can be a table.
+const mostOfVariable = 8
 
 func goName(fun *ast.FuncDecl) string {
 	if fun.Recv == nil || len(fun.Recv.List) == 0 {

@@ -38,6 +38,8 @@ type Experiment struct {
 	Base map[string][]byte
 	// Renames are those of the patch.
 	Renames Renames
+	// Restore takes back what tests have changed of the tree.
+	Restore func(context.Context) error
 	// Wanted reports whether a mutant, which has no number yet, is one.
 	Wanted func(Mutant) bool
 	// Number returns a number above 0 that no test can guess: those of mutants begin at one, and others choose none.
@@ -53,6 +55,8 @@ type GoPackage struct {
 	Mutants []Mutant
 	// had reports whether there were tests before.
 	had bool
+	// times is how often the newest run without a mutant reached each, about.
+	times map[int]int
 }
 
 // ErrRefused is the class of errors about the code and its tests, and not about the machine.
@@ -267,13 +271,14 @@ func (p *GoPackage) control(ctx context.Context, program string, flags []string,
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, nil, false, fmt.Errorf("read which mutants are reached: %w", err)
 	}
-	for _, f := range strings.Fields(string(data)) {
-		if n, err := strconv.Atoi(f); err == nil && p.mutant(n) != nil {
-			reached = append(reached, n)
+	p.times = map[int]int{}
+	for line := range strings.Lines(string(data)) {
+		var number, times int
+		if n, err := fmt.Sscan(line, &number, &times); err == nil && n == 2 && p.mutant(number) != nil {
+			p.times[number] = max(p.times[number], times)
 		}
 	}
-	slices.Sort(reached)
-	return slices.Compact(reached), out, ok, nil
+	return slices.Sorted(maps.Keys(p.times)), out, ok, nil
 }
 
 // mutant is the one of a number; nil for none.
@@ -302,8 +307,13 @@ func (p *GoPackage) kills(ctx context.Context, program string, number int, flags
 func (p *GoPackage) test(ctx context.Context, program string, number int, flags []string, limit time.Duration) (
 	out []byte, ok bool, err error,
 ) {
-	return p.Run(ctx, []string{fmt.Sprintf("%s=%d", Var, number), SeenVar + "=" + filepath.Join(p.Place.SeenTemp, SeenFile)},
-		append([]string{filepath.Join(p.Place.SeenTemp, program), "-test.count=1"}, flags...), limit)
+	env := []string{fmt.Sprintf("%s=%d", Var, number), SeenVar + "=" + filepath.Join(p.Place.SeenTemp, SeenFile)}
+	args := append([]string{filepath.Join(p.Place.SeenTemp, program), "-test.count=1"}, flags...)
+	out, ok, err = p.Run(ctx, env, args, limit)
+	if err == nil && p.Restore != nil {
+		err = p.Restore(ctx)
+	}
+	return out, ok, err
 }
 
 // SeenFile is where a program tells the mutants that it reaches.

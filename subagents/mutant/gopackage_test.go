@@ -162,7 +162,7 @@ func TestAFlakyTestProvesNothing(t *testing.T) {
 	p := &GoPackage{Mutants: []Mutant{{Number: 1001}, {Number: 1002}}, Experiment: sandboxed(t, t.TempDir())}
 	p.Run = func(_ context.Context, env, _ []string, _ time.Duration) ([]byte, bool, error) {
 		if n++; n == 1 {
-			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, SeenFile), []byte("1001\n1002\n7\nx\n"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, SeenFile), []byte("1001 1\n1002 4\n7 1\nx\n1002\n"), 0o600))
 		}
 		require.Len(t, env, 2, "with a mutant and without, a test sees the same")
 		return nil, n != 2, nil
@@ -175,7 +175,7 @@ func TestAFlakyTestProvesNothing(t *testing.T) {
 	n = 0
 	p.Run = func(context.Context, []string, []string, time.Duration) ([]byte, bool, error) {
 		if n++; n == 1 {
-			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, SeenFile), []byte("1001\n"), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, SeenFile), []byte("1001 1\n"), 0o600))
 		}
 		return nil, n == 1, nil
 	}

@@ -62,12 +62,12 @@ func lineDiff(before, after string) (lost, gained []string) {
 	for line := range strings.Lines(after) {
 		if line = strings.TrimSpace(line); left[line] > 0 {
 			left[line]--
-		} else {
+		} else if line != "" {
 			gained = append(gained, line)
 		}
 	}
 	for line := range strings.Lines(before) {
-		if line = strings.TrimSpace(line); left[line] > 0 {
+		if line = strings.TrimSpace(line); left[line] > 0 && line != "" {
 			left[line]--
 			lost = append(lost, line)
 		}

@@ -11,17 +11,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"divisi/internal/lazyregexp"
 )
 
 // GoTests are the tests of a Go file whose text differs from that in another version of it; all where that has none of the name.
 func GoTests(file string, now, before []byte) ([]string, error) {
-	texts, err := testTexts(file, before)
+	texts, _, err := testTexts(file, before)
 	if err != nil {
 		texts = nil // what could not be read before is new
 	}
-	changed, err := testTexts(file, now)
+	changed, _, err := testTexts(file, now)
 	if err != nil {
 		return nil, err
 	}
@@ -35,21 +33,24 @@ func GoTests(file string, now, before []byte) ([]string, error) {
 	return names, nil
 }
 
-func testTexts(file string, source []byte) (map[string]string, error) {
+// testTexts are the tests of a file, by their names, and the forms of its other declarations, without imports.
+func testTexts(file string, source []byte) (texts map[string]string, others map[string]bool, err error) {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, source, parser.SkipObjectResolution)
 	if err != nil {
-		return nil, fmt.Errorf("read the tests of %s: %w", file, err)
+		return nil, nil, fmt.Errorf("read the tests of %s: %w", file, err)
 	}
-	texts := map[string]string{}
+	texts, others = map[string]string{}, map[string]bool{}
 	for _, d := range parsed.Decls {
+		text := string(source[set.PositionFor(d.Pos(), false).Offset:set.PositionFor(d.End(), false).Offset])
 		fun, ok := d.(*ast.FuncDecl)
 		if ok && fun.Recv == nil && testName.MatchString(fun.Name.Name) && fun.Name.Name != "TestMain" {
-			from, to := set.PositionFor(fun.Pos(), false), set.PositionFor(fun.End(), false)
-			texts[fun.Name.Name] = string(source[from.Offset:to.Offset])
+			texts[fun.Name.Name] = text
+		} else if of, ok := d.(*ast.GenDecl); !ok || of.Tok != token.IMPORT {
+			others[formOf(text, true)] = true
 		}
 	}
-	return texts, nil
+	return texts, others, nil
 }
 
 // Touched are the tests of a package that a patch touches: those whose text differs in more than what it renames, or All where
@@ -70,23 +71,21 @@ func (t *Touched) Add(file string, before, after []byte, r Renames) error {
 	if t.was == nil {
 		t.was, t.now = map[string]string{}, map[string]string{}
 	}
-	var rest [2]string
+	var others [2]map[string]bool
 	for side, source := range [][]byte{r.In(before), after} {
 		if len(source) == 0 {
 			continue
 		}
-		texts, err := testTexts(file, source)
+		texts, forms, err := testTexts(file, source)
 		if err != nil {
 			return err
 		}
-		others := string(source)
-		for name, text := range texts {
-			[]map[string]string{t.was, t.now}[side][name] = text
-			others = strings.Replace(others, text, "", 1)
-		}
-		rest[side] = formOf(imports.ReplaceAllString(others, ""), true)
+		maps.Copy([]map[string]string{t.was, t.now}[side], texts)
+		others[side] = forms
 	}
-	t.All = t.All || rest[0] != rest[1] && before != nil && after != nil
+	for form := range others[0] {
+		t.All = t.All || others[1] != nil && !others[1][form]
+	}
 	return nil
 }
 
@@ -116,8 +115,6 @@ func (t *Touched) Tests() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-var imports = lazyregexp.New(`(?ms)^import \(.*?^\)|^import [^(\n]*$`)
-
 func (t *Touched) flags() []string {
 	if t.All {
 		return []string{"-test.v"}
@@ -142,9 +139,8 @@ func firstOf(of, not string) string {
 	return ""
 }
 
-// Values are the constants that a test has before and not after, or after and not before, without quotes.
-func (t *Touched) Values(name string) (differ []string) {
-	name, _, _ = strings.Cut(name, "/")
+// values are the constants that a test has before and not after, or after and not before, without quotes.
+func (t *Touched) values(name string) (differ []string) {
 	had, has := constants(t.was[name]), constants(t.now[name])
 	for value, n := range had {
 		if has[value] < n {

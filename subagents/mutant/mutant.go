@@ -21,7 +21,7 @@ const (
 	Returned  Kind = "returned value"
 	Call      Kind = "call" // one that is not made
 	Element   Kind = "element"
-	Failure   Kind = "error" // one that is swallowed
+	Failure   Kind = "error" // one that is swallowed, another one, or one where there was none
 )
 
 // Mutant is one small change of a program.
@@ -44,4 +44,4 @@ func (m Mutant) At(file string, line int) bool {
 }
 
 // most bounds the mutants of one statement: more of one place tell nothing new.
-const most = 3
+const most = 6

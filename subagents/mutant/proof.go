@@ -186,11 +186,17 @@ func (p Proof) Refusal() string {
 	}
 }
 
+// at is the place of a mutant.
+func (m Mutant) at(dir string) string {
+	return fmt.Sprintf("%s:%d in %s", path.Join(dir, m.File), m.Line, m.Func)
+}
+
 // In is a mutant for people and models; dir is the directory of its package.
 func (m Mutant) In(dir string) string {
-	place := fmt.Sprintf("%s:%d in %s: ", path.Join(dir, m.File), m.Line, m.Func)
+	place := m.at(dir) + ": "
+	shown := strings.ReplaceAll(m.New, anotherError, "another error")
 	if m.New == "" {
 		return text.Clip(text.OneLine(place+"without "+m.Old), text.MaxLine)
 	}
-	return text.Clip(text.OneLine(place+m.Old+" made "+m.New), text.MaxLine)
+	return text.Clip(text.OneLine(place+m.Old+" made "+shown), text.MaxLine)
 }

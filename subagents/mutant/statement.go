@@ -83,7 +83,7 @@ func (g *goFile) returned(s *ast.ReturnStmt) {
 	for i, e := range s.Results {
 		variants := g.variants(e)
 		if len(types) == len(s.Results) {
-			variants = append(g.zero(e, types[i]), variants...)
+			variants = slices.Concat(g.returns(e, types[i]), variants)
 		}
 		for _, v := range variants {
 			changed := splice(g, s, e, v.text)
@@ -98,6 +98,31 @@ func (g *goFile) returned(s *ast.ReturnStmt) {
 		}
 	}
 }
+
+// returns are other values of a type in place of a returned one.
+func (g *goFile) returns(e, of ast.Expr) []variant {
+	list := g.zero(e, of)
+	name, named := of.(*ast.Ident)
+	_, literal := e.(*ast.BasicLit)
+	text := g.of(e)
+	if _, several := e.(*ast.BinaryExpr); several {
+		text = "(" + text + ")"
+	}
+	switch {
+	case !named:
+	case name.Name == "error":
+		list = append(list, variant{Failure, anotherError})
+	case literal || !slices.Contains(numeric, name.Name):
+	case strings.HasPrefix(name.Name, "float"):
+		list = append(list, variant{Returned, text + " + 0.01"})
+	default:
+		list = append(list, variant{Returned, text + " + 1"})
+	}
+	return list
+}
+
+// anotherError is an error that the file which chooses has.
+const anotherError = "divisiError()"
 
 // results are the types that a function returns, one for each value.
 func results(fun *ast.FuncType) (types []ast.Expr) {
@@ -132,22 +157,18 @@ func (g *goFile) zero(e, of ast.Expr) []variant {
 		value = "0"
 	case named && name.Name == "any":
 		value = "nil"
-	case named:
-		return nil
 	default:
+		value = "*new(" + g.of(of) + ")"
 		switch t := of.(type) {
 		case *ast.StarExpr, *ast.MapType, *ast.FuncType, *ast.InterfaceType, *ast.ChanType:
 			value = "nil"
 		case *ast.ArrayType:
-			if t.Len != nil {
-				return nil
+			if t.Len == nil {
+				value = "nil"
 			}
-			value = "nil"
-		default:
-			return nil
 		}
 	}
-	if text == value {
+	if _, literal := e.(*ast.BasicLit); text == value || text == "nil" || text == g.of(of)+"{}" || literal && value[0] == '*' {
 		return nil
 	}
 	return []variant{{kind, value}}

@@ -14,6 +14,8 @@ import (
 type Report struct {
 	Passed, Failed map[string]bool
 	Said           map[string]string
+	// Times is, of a run without a mutant, how often it reached each, about.
+	Times map[int]int
 	// OK reports whether the program ended well: no test has failed then, whatever it printed.
 	OK bool
 }
@@ -27,11 +29,12 @@ type Side interface {
 // Pair is a mutant in the programs of both sides.
 type Pair struct{ Before, After Mutant }
 
-// Weakness is a mutant that a test failed with before, and passes with now. Test is "" where it is all the touched tests together
-// that pass.
+// Weakness is a mutant that a test failed with before, and passes with now; Test is "" where it is all tests together that pass.
+// Or it is one that tests reached so many times before, and so many now.
 type Weakness struct {
-	Mutant Mutant
-	Test   string
+	Mutant      Mutant
+	Test        string
+	Before, Now int
 }
 
 // Comparison is what tests tell before and after a patch that touches them. Weaker are the mutants that they no longer notice,
@@ -53,6 +56,7 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 	c Comparison, err error,
 ) {
 	noticed := map[string]bool{}
+	c.Weaker = less(had, has, pairs)
 	for i, pair := range pairs {
 		if len(c.Weaker) == maxWeaker || time.Now().After(until) {
 			c.Untried = len(pairs) - i
@@ -66,17 +70,18 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 		if was.OK {
 			continue
 		}
-		w, err := lost(ctx, after, was, had, has, pair)
+		w, kept, err := lost(ctx, after, was, had, has, pair)
 		if err == nil && w != nil {
 			w, err = sure(ctx, before, after, *w, had, has, pair)
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return c, err
-		case w != nil:
-			c.Weaker = append(c.Weaker, *w)
-		default:
+		}
+		if kept {
 			c.Kept = append(c.Kept, pair.After)
+		}
+		if w != nil {
+			c.Weaker = append(c.Weaker, *w)
 		}
 	}
 	for _, name := range touched {
@@ -87,47 +92,65 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 	return c, nil
 }
 
-// lost returns the test that no longer notices a mutant which tests noticed before; nil for none. A new test that fails with it
-// pays for those that no longer do.
-func lost(ctx context.Context, after Side, was, had, has Report, pair Pair) (*Weakness, error) {
+// rarely is how often tests reach what they reached more than rarely times as often before, that it tells something.
+const rarely = 16
+
+// less is the mutant that tests reach far more seldom than before: they repeat less.
+func less(had, has Report, pairs []Pair) (list []Weakness) {
+	var most Weakness
+	for _, p := range pairs {
+		w := Weakness{Mutant: p.After, Before: had.Times[p.Before.Number], Now: has.Times[p.After.Number]}
+		if w.Now > 0 && w.Before >= rarely*w.Now && w.Before > most.Before {
+			most = w
+		}
+	}
+	if most.Before > 0 {
+		list = append(list, most)
+	}
+	return list
+}
+
+// All stands for all tests of a package, also those that the patch does not touch.
+const All = "*"
+
+// lost returns the test that no longer notices a mutant which tests noticed before; nil for none. kept reports that they all do.
+// A new test that fails with it pays for those that no longer do, and any test for those that are gone.
+func lost(ctx context.Context, after Side, was, had, has Report, pair Pair) (w *Weakness, kept bool, err error) {
 	now, err := after.Test(ctx, pair.After.Number, "")
 	if err != nil {
-		return nil, err
-	}
-	if now.OK {
-		return &Weakness{Mutant: pair.After, Test: first(was.Failed, has.Passed)}, nil
+		return nil, false, err
 	}
 	for name := range now.Failed {
 		if !had.Passed[name] && !had.Failed[name] {
-			return nil, nil
+			return nil, true, nil
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(was.Failed)) {
-		if !has.Passed[name] || !had.Passed[name] || now.Failed[name] {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(was.Failed)), func(name string) bool {
+		return !has.Passed[name] || !had.Passed[name]
+	})
+	for _, name := range names {
+		if now.Failed[name] {
 			continue
 		}
 		if !now.Passed[name] { // another test ended the program before
 			one, err := after.Test(ctx, pair.After.Number, name)
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			if !one.OK {
 				continue
 			}
 		}
-		return &Weakness{Mutant: pair.After, Test: name}, nil
+		return &Weakness{Mutant: pair.After, Test: name}, false, nil
 	}
-	return nil, nil
-}
-
-// first is the first of some tests that are among others; "" for none.
-func first(of, among map[string]bool) string {
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		if among[name] {
-			return name
-		}
+	if len(names) > 0 || !now.OK {
+		return nil, true, nil
 	}
-	return ""
+	all, err := after.Test(ctx, pair.After.Number, All)
+	if err != nil || !all.OK {
+		return nil, false, err
+	}
+	return &Weakness{Mutant: pair.After}, false, nil
 }
 
 // sure returns a weakness that is there once more, while the tests before pass without a mutant: a test that fails now and then
@@ -141,11 +164,16 @@ func sure(ctx context.Context, before, after Side, w Weakness, had, has Report, 
 	if err != nil || was.OK || w.Test != "" && !was.Failed[w.Test] {
 		return nil, err
 	}
-	return lost(ctx, after, was, had, has, pair)
+	again, _, err := lost(ctx, after, was, had, has, pair)
+	return again, err
 }
 
 // In is a weakness for people; dir is the directory of its package.
 func (w Weakness) In(dir string) string {
+	if w.Before > 0 {
+		return fmt.Sprintf("tests repeat less: they reached %s about %d times before the patch, and do now %d times",
+			w.Mutant.at(dir), w.Before, w.Now)
+	}
 	tests := "the tests before fail, the new ones pass"
 	if w.Test != "" {
 		tests = fmt.Sprintf("%s before the patch fails, the new one passes", w.Test)

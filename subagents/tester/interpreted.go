@@ -150,7 +150,7 @@ func (one interpretedLanguage) engine() engine {
 			}
 		}
 		e.Renames = mutant.RenamesOf(e.Base, since)
-		return t.compareInterpreted(ctx, &e, l, dir, after, until)
+		return t.compareInterpreted(ctx, &e, l, dir, after, since, until)
 	}
 }
 
@@ -163,7 +163,8 @@ func namesVariable(file string) string {
 
 // compareInterpreted tries mutants with the tests of a directory before and after the patch, and puts the tree back.
 func (t *Executor) compareInterpreted(
-	ctx context.Context, e *mutant.Experiment, l mutant.Language, dir string, after map[string][]byte, until time.Time,
+	ctx context.Context, e *mutant.Experiment, l mutant.Language, dir string, after, since map[string][]byte,
+	until time.Time,
 ) (c compared, err error) {
 	blobs, err := t.Blobs(ctx)
 	if err != nil {
@@ -185,8 +186,10 @@ func (t *Executor) compareInterpreted(
 	var red map[string]string
 	c.Comparison, red, err = p.Compare(ctx, touched, tests, until)
 	for name, said := range red {
-		if hidden := hides(touched, name, said, t.Assignment.Task.Brief); hidden != "" {
+		if hidden := hides(touched, name, said, t.Assignment.Task.Brief, e.Base, since); hidden != "" {
 			c.hidden = append(c.hidden, hidden)
+		} else {
+			c.named++
 		}
 	}
 	return c, err

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -29,6 +28,8 @@ type compared struct {
 	tests  int
 	// dir is the directory that the files of mutants are named from.
 	dir string
+	// named are the tests before that fail with the code after because the brief asks for that.
+	named int
 }
 
 // engine compares the tests in a directory before and after the patch, whose files it gets, until a time.
@@ -105,7 +106,7 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []s
 		r.Signatures = append(r.Signatures, line(w.In(c.dir)))
 	}
 	switch {
-	case len(c.hidden)+len(c.Weaker) > 0:
+	case len(c.hidden)+len(c.Weaker) > 0 || c.named > 0 && len(c.Idle) == 0:
 	case len(c.Kept) < leastKept:
 		r.Tail += fmt.Sprintf("the tests of %s noticed %d changes of the code, before the patch and after it: too few to tell; "+
 			"not tried for lack of time: %d\n", of(dir), len(c.Kept), c.Untried)
@@ -186,6 +187,10 @@ func (t *Executor) compareGo(ctx context.Context, dir string, changed []string, 
 	}
 	defer end()
 	e.Renames = f.renames
+	e.Restore = func(ctx context.Context) error {
+		_, err := t.Restore(ctx)
+		return err
+	}
 	if e.Before, err = from(dir, f.before); err != nil {
 		return c, err
 	}
@@ -197,8 +202,10 @@ func (t *Executor) compareGo(ctx context.Context, dir string, changed []string, 
 	c.dir = dir
 	c.Comparison, red, err = mutant.CompareGo(ctx, e, &f.tests, until)
 	for name, said := range red {
-		if hidden := hides(&f.tests, name, said, t.Assignment.Task.Brief); hidden != "" {
+		if hidden := hides(&f.tests, name, said, t.Assignment.Task.Brief, f.product, f.since); hidden != "" {
 			c.hidden = append(c.hidden, hidden)
+		} else {
+			c.named++
 		}
 	}
 	return c, err
@@ -217,18 +224,23 @@ func from(dir string, files map[string][]byte) (map[string][]byte, error) {
 	return out, nil
 }
 
-// hides tells that a test as it was before fails with the code of the patch, with both lines; "" where the brief has the values
-// in which they differ.
-func hides(t *mutant.Touched, name, said, brief string) string {
-	differ := t.Values(name)
-	words := text.Set(strings.Join(strings.FieldsFunc(brief, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
-	}), " "))
-	unnamed := func(value string) bool { return !words[value] && (len(value) < 3 || !strings.Contains(brief, value)) }
-	if len(differ) > 0 && !slices.ContainsFunc(differ, unnamed) {
+// hides tells that a test as it was before fails with the code of the patch, with both lines; "" where the brief asks for that.
+func hides(t *mutant.Touched, name, said, brief string, before, since map[string][]byte) string {
+	if t.Named(name, brief, before, since) {
 		return ""
 	}
 	was, now := t.Lines(name)
-	return fmt.Sprintf("a change is hidden: %s before the patch fails with its code, the new one passes: %s made %s; %s", name,
-		text.Quote(text.Short(was, 90)), text.Quote(text.Short(now, 90)), text.Quote(text.Short(strings.TrimSpace(said), 90)))
+	switch {
+	case was == "":
+		was = "without " + text.Quote(text.Short(now, maxLine))
+	case now == "":
+		was = "with " + text.Quote(text.Short(was, maxLine))
+	default:
+		was = text.Quote(text.Short(was, maxLine)) + " made " + text.Quote(text.Short(now, maxLine))
+	}
+	return fmt.Sprintf("a change is hidden: %s before the patch fails with its code, the new one passes: %s; %s", name, was,
+		text.Quote(text.Short(strings.TrimSpace(said), maxLine)))
 }
+
+// maxLine bounds, in characters, a line of a test in a message.
+const maxLine = 80

@@ -1,0 +1,94 @@
+package mutant
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"unicode"
+
+	"divisi/internal/lazyregexp"
+	"divisi/internal/text"
+)
+
+// changing are words of a brief that asks for another behaviour of what is there.
+var changing = lazyregexp.New(`(?i)\b(?:must|should|no longer|instead|rather than|not only|chang\w*|adapt|allow|as soon as|` +
+	`becomes?|(?:update|adjust) the \w*tests?|updat\w+|from now on)\b`)
+
+// Named reports whether a brief asks for what a test expects now and did not before. It has all values in which the test differs,
+// a quoted one of them, or all words of a new line. Or it asks for another behaviour, and names the test, a changed function of
+// the product, or a new name that the test uses.
+func (t *Touched) Named(name, brief string, before, since map[string][]byte) bool {
+	name, _, _ = strings.Cut(name, "/")
+	words := text.Set(strings.ToLower(strings.Join(text.Words(brief), " ")))
+	names := text.Set(strings.Join(strings.FieldsFunc(brief, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	}), " "))
+	differ := t.values(name)
+	unnamed := func(value string) bool { return !names[value] && (len(value) < 3 || !strings.Contains(brief, value)) }
+	quoted := func(value string) bool {
+		return value != "" && slices.ContainsFunc([]string{`"`, "'", "`"}, func(q string) bool {
+			return strings.Contains(brief, q+value+q)
+		})
+	}
+	lost, gained := lineDiff(t.was[name], t.now[name])
+	if len(differ) > 0 && !slices.ContainsFunc(differ, unnamed) || slices.ContainsFunc(differ, quoted) ||
+		len(lost) == 0 && saidIn(words, gained) {
+		return true
+	}
+	if !changing.MatchString(brief) {
+		return false
+	}
+	own := namesIn(strings.Join(gained, "\n"))
+	return names[name] || slices.ContainsFunc(changedIn(before, since), func(f string) bool { return names[f] }) ||
+		slices.ContainsFunc(own, func(n string) bool { return names[n] && !uses(before, n) && uses(since, n) })
+}
+
+// saidIn reports whether one of some lines has only names that are made of words, and at least two words.
+func saidIn(words map[string]bool, lines []string) bool {
+	return slices.ContainsFunc(lines, func(line string) bool {
+		said := text.Words(strings.Join(namesIn(line), " "))
+		said = slices.DeleteFunc(said, func(w string) bool { return w == "true" || w == "false" })
+		return len(said) > 1 && !slices.ContainsFunc(said, func(w string) bool { return !words[strings.ToLower(w)] })
+	})
+}
+
+func uses(files map[string][]byte, name string) bool {
+	for _, source := range files {
+		if slices.Contains(namesIn(string(source)), name) {
+			return true
+		}
+	}
+	return false
+}
+
+// changedIn are the functions that both versions of the product have, with another text.
+func changedIn(before, since map[string][]byte) (names []string) {
+	was, now := functions(before), functions(since)
+	for name, source := range was {
+		if other := now[name]; other != "" && other != source {
+			names = append(names, name[strings.LastIndexByte(name, '.')+1:])
+		}
+	}
+	return names
+}
+
+// functions are the forms of all functions of files that can be read, by their names with the receiver.
+func functions(files map[string][]byte) map[string]string {
+	forms := map[string]string{}
+	for file, source := range files {
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, file, source, parser.SkipObjectResolution)
+		if err != nil {
+			continue
+		}
+		for _, d := range parsed.Decls {
+			if fun, ok := d.(*ast.FuncDecl); ok {
+				from, to := set.PositionFor(fun.Pos(), false).Offset, set.PositionFor(fun.End(), false).Offset
+				forms[goName(fun)] = formOf(string(source[from:to]), true)
+			}
+		}
+	}
+	return forms
+}
