@@ -67,7 +67,7 @@ func (p *Patch) compare() {
 }
 
 // compared are the languages whose tests an experiment can compare.
-var compared = map[int]bool{testsource.Go: true, testsource.Python: true}
+var compared = map[int]bool{testsource.Go: true, testsource.Script: true, testsource.Python: true}
 
 // unspoken are lines that say nothing of what a test does.
 var unspoken = re(`^(?://|#|import |from |\)$|"[\w./~-]+"$)`)

@@ -136,9 +136,13 @@ func untimed(t spec.Task, gates []spec.Gate) spec.Task {
 	return t
 }
 
-// assignTrial is an experiment with tests: those of the directories of some files, by the words of their task.
+// assignTrial is an experiment with tests: those of the directories of some files, by the words of their task. Its gate has the
+// command of another one: it belongs to the same environment as the baseline.
 func (g *given) assignTrial(a *wire.Assignment, d *run.Dispatch, of *run.Task) {
 	trial := spec.Gate{Name: spec.WeakerGate, Command: []string{"go", "test"}, Timeout: spec.Duration(g.st.TrialTime())}
+	if len(a.Project.Gates) > 0 {
+		trial.Command = a.Project.Gates[0].Command
+	}
 	a.Project.Gates = append(slices.Clip(a.Project.Gates), trial)
 	a.Task = untimed(gateTask(d.Task, "Try whether tests are weaker", d.Gates), a.Project.Gates)
 	a.Task.Files, a.Task.Brief, a.Role = of.Trial.Files, of.Task.Brief, gatesAlone(a.Role)
