@@ -64,6 +64,8 @@ func Environ(ctx context.Context, environ []string, dir string, commands [][]str
 			continue
 		}
 		r, silent := Replaced{Shims: shims}, error(nil)
+		// A shim of pyenv and those like it tells its manager so where it is, whatever the home of the process.
+		root := strings.ToUpper(filepath.Base(manager)) + "_ROOT=" + filepath.Dir(filepath.Clean(shims))
 		for _, name := range append(slices.Clone(names), others(manager, shims, names)...) {
 			if !executable(filepath.Join(shims, name)) || slices.ContainsFunc(append(kept, r.Dirs...), func(dir string) bool {
 				return executable(filepath.Join(dir, name))
@@ -72,7 +74,7 @@ func Environ(ctx context.Context, environ []string, dir string, commands [][]str
 			}
 			program, err := "", silent
 			if err == nil {
-				program, err = which(ctx, environ, dir, manager, name)
+				program, err = which(ctx, append(slices.Clone(environ), root), dir, manager, name)
 			}
 			if errors.Is(err, errSilent) {
 				silent = err // it would be as long for each name

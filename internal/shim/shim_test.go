@@ -38,18 +38,23 @@ func TestManagersNameThePrograms(t *testing.T) {
 	for _, layout := range []struct {
 		shims, manager string
 		several        bool
+		root           string // a variable that the manager is given, as its shims do
 	}{
-		{".pyenv/shims", ".pyenv/bin/pyenv", false},
-		{"tools/shims", "tools/bin/rbenv", false},
-		{".asdf/shims", "bin/asdf", true},
-		{"share/mise/shims", "bin/mise", true},
-		{".volta/bin", ".volta/bin/volta", true},
+		{".pyenv/shims", ".pyenv/bin/pyenv", false, "PYENV_ROOT"},
+		{"tools/shims", "tools/bin/rbenv", false, "RBENV_ROOT"},
+		{".asdf/shims", "bin/asdf", true, ""},
+		{"share/mise/shims", "bin/mise", true, ""},
+		{".volta/bin", ".volta/bin/volta", true, ""},
 	} {
 		t.Run(layout.shims, func(t *testing.T) {
 			t.Parallel()
 			dir := home(t)
 			shims, versions := filepath.Join(dir, layout.shims), filepath.Join(dir, "versions")
-			write(t, filepath.Join(dir, layout.manager), `test "$1" = which && test -f pin || exit 1
+			has := "true"
+			if layout.root != "" {
+				has = `test "$` + layout.root + `" = ` + filepath.Dir(shims)
+			}
+			write(t, filepath.Join(dir, layout.manager), has+` && test "$1" = which && test -f pin || exit 1
 test "$2" != gone || { echo "gone: not installed" >&2; exit 127; }
 echo `+versions+`/*/bin/"$2"`)
 			for path, name := range map[string]string{"3/bin/python3": "python3", "3/bin/pip": "pip", "4/bin/other": "other", "": "gone"} {
