@@ -1,0 +1,57 @@
+package acceptance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance/testsource"
+)
+
+// These findings no experiment answers: what is gone may be the only test of what no mutant shows.
+func TestWhatNoExperimentAnswers(t *testing.T) {
+	t.Parallel()
+	gone := map[int]bool{
+		testsource.Tests: true, testsource.Cases: true, testsource.Skips: true, testsource.Exits: true, testsource.Off: true,
+	}
+	for kind, words := range kindNames {
+		found := []Finding{at("p/x_test.go", 0, "%s, 2 before and 1 after", words)}
+		open(found)
+		require.Equal(t, !gone[kind], found[0].Open, words)
+	}
+	for text, want := range map[string]bool{
+		"TestA asserts nothing any more": false, "a test expects 1 in place of 2": true, "a test tolerates 1 in place of 2": true,
+	} {
+		found := []Finding{at("p/x_test.go", 1, "%s", text), at("", 0, "%s in 3 more files", text)}
+		open(found)
+		require.Equal(t, want, found[0].Open, text)
+		require.False(t, found[1].Open, "it has no file to try")
+	}
+}
+
+// What renames explain, what is only new, and what says nothing has no experiment.
+func TestWhatIsTried(t *testing.T) {
+	t.Parallel()
+	const test = "package p\n\nimport \"testing\"\n\nfunc TestCost(t *testing.T) {\n\tif Cost(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n"
+	for name, c := range map[string]struct {
+		test, product string
+		want          []string
+	}{
+		"nothing":         {test, "func Cost() {}\n", nil},
+		"a rename":        {"package p\n\nimport \"testing\"\n\nfunc TestFee(t *testing.T) {\n\tif Fee(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n", "func Fee() {}\n", nil},
+		"a new test":      {test + "\nfunc TestMore(t *testing.T) {\n\tif Cost(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n", "func Cost() {}\n", nil},
+		"another input":   {"package p\n\nimport \"testing\"\n\nfunc TestCost(t *testing.T) {\n\tif Cost(one) != 2 {\n\t\tt.Fatal()\n\t}\n}\n", "func Cost() {}\n", []string{"p_test.go"}},
+		"a new condition": {"package p\n\nimport \"testing\"\n\nfunc TestCost(t *testing.T) {\n\tif testing.Verbose() {\n\tif Cost(1) != 2 {\n\t\tt.Fatal()\n\t}\n\t}\n}\n", "func Cost() {}\n", []string{"p_test.go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := &Patch{Task: &spec.Task{}}
+			p.Changes = []Change{
+				{Path: "p_test.go", Before: []byte(test), After: []byte(c.test)},
+				{Path: "p.go", Before: []byte("func Cost() {}\n"), After: []byte(c.product)},
+			}
+			require.Equal(t, c.want, Check(p).Tests)
+		})
+	}
+}
