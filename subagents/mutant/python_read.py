@@ -4,7 +4,7 @@ import ast
 import json
 import sys
 
-MOST = 3  # mutants of one statement
+MOST = 4  # mutants of one statement
 MAX_TEXT = 4 << 10
 UNTOUCHED = {"acquire", "release", "lock", "unlock", "wait", "join", "close", "exit", "_exit", "abort"}
 COMPARED = {
@@ -20,6 +20,7 @@ COMPUTED = {
 LEFT_OUT = {
     "strip", "lstrip", "rstrip", "lower", "upper", "casefold", "title", "capitalize", "swapcase", "copy", "splitlines",
 }
+NEEDED = {"isinstance", "issubclass", "range", "map", "filter", "zip", "min", "max"}  # they crash without their last argument
 INSTEAD = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list", "reversed": "list"}
 
 
@@ -78,6 +79,10 @@ def variants(e, test, member):
             yield "call", fun.value
         elif isinstance(fun, ast.Name) and fun.id in INSTEAD and not (fun.id in ("sorted", "reversed") and e.keywords):
             yield "call", ast.Call(ast.Name(INSTEAD[fun.id], ast.Load()), e.args, e.keywords)
+        if e.keywords and e.keywords[-1].arg:
+            yield "element", ast.Call(fun, e.args, e.keywords[:-1])
+        elif len(e.args) > 1 and not isinstance(e.args[-1], (ast.Constant, ast.Starred)) and getattr(fun, "id", "") not in NEEDED:
+            yield "element", ast.Call(fun, e.args[:-1] + [ast.Constant(None)], e.keywords)
     if test and not logical(e) and not isinstance(e, ast.Constant):
         yield "condition", ast.UnaryOp(ast.Not(), e)
 
@@ -148,7 +153,7 @@ class Mutants:
         headers = [getattr(s, "test", None), getattr(s, "iter", None), getattr(s, "subject", None)]
         headers += [item.context_expr for item in getattr(s, "items", [])]
         for e in headers:
-            self.header(e, e is headers[0])
+            self.header(e, e is headers[0], s if isinstance(s, ast.For) and e is headers[1] else None)
         for case in getattr(s, "cases", []):
             self.header(case.guard, True)
             self.block(case.body)
@@ -157,10 +162,20 @@ class Mutants:
         for handler in getattr(s, "handlers", []):
             self.block(handler.body)
 
-    def header(self, e, test):
+    def header(self, e, test, loop=None):
         if e is not None and self.span(e)[1] - self.span(e)[0] <= MAX_TEXT:
             self.left, self.shown = MOST, self.span(e)
+            if loop is not None:
+                self.fewer(loop)
             self.expression(e, test)
+
+    def fewer(self, loop):
+        """A loop without its first element; it may have no end."""
+        if not getattr(loop, "is_async", 0):
+            start, end = self.span(loop.iter)
+            of = self.of(start, end)
+            alt = "__import__('itertools').islice(%s, 1, None)" % ast.unparse(loop.iter)
+            self.keep("element", start, end, alt, self.of(self.shown[0], start) + of + " but for the first" + self.of(end, self.shown[1]))
 
     def simple(self, s):
         if isinstance(s, ast.Expr):
@@ -210,6 +225,7 @@ class Mutants:
         if isinstance(e, ast.Lambda):
             return self.expression(e.body)
         if isinstance(e, ast.comprehension):
+            self.fewer(e)
             self.expression(e.iter)
             for one in e.ifs:
                 self.expression(one, True)
@@ -227,7 +243,7 @@ class Mutants:
                 continue
             if isinstance(e, ast.Subscript) and part is e.slice and textual(part):
                 continue
-            inner = isinstance(e, ast.BoolOp) or isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not)
+            inner = isinstance(e, ast.BoolOp) or logical(part) and isinstance(e, ast.UnaryOp)
             within = isinstance(e, ast.Compare) and part is not e.left and isinstance(e.ops[-1], (ast.In, ast.NotIn))
             self.expression(part, test and inner or isinstance(e, ast.IfExp) and part is e.test, within)
 

@@ -113,11 +113,15 @@ class C:
 	}
 	require.Equal(t, []string{
 		"9 f condition: a < 3 or rest", "9 f boundary: a <= 3 and rest", "9 f constant: a < 4 and rest",
-		"10 f constant: return ''", "13 f call: ", "14 f condition: c if not d else e", "15 f constant: x -= -b",
+		"9 f condition: a < 3 and not rest",
+		"10 f constant: return ''", "13 f call: ", "14 f element: c if d else e but for the first",
+		"14 f condition: c if not d else e", "15 f constant: x -= -b",
 		"17 f condition: not b", "18 f error: ", "25 C.g condition: not self",
-		"26 C.g.h returned value: return []", "26 C.g.h condition: return [n for n in self if n in (1, 2)]",
+		"26 C.g.h returned value: return []", "26 C.g.h element: return [n for n in self but for the first if n not in (1, 2)]",
+		"26 C.g.h condition: return [n for n in self if n in (1, 2)]",
 		"26 C.g.h element: return [n for n in self if n not in (1,)]", `27 C.g returned value: return None`,
 		`27 C.g call: return await self , {"a": 1, **self}`, `27 C.g element: return await self.strip() , {'a': 1}`,
+		`27 C.g constant: return await self.strip() , {"a": 2, **self}`,
 	}, told)
 	text := string(p.language.Text(p.products["m.py"].source, p.products["m.py"].of, 0))
 	require.Equal(t, strings.Count(source, "\n"), strings.Count(text, "\n"))
