@@ -79,7 +79,12 @@ func (l *Language) Read(_ context.Context, e mutant.Experiment, sources map[stri
 	for file, data := range sources {
 		s := mutant.Source{}
 		if l.IsTest(file) {
-			s.Tests = testsOf(file, string(data))
+			s.Tests, s.Idle = testsOf(file, string(data)), map[string]string{}
+			for name, text := range s.Tests {
+				if !asserts.MatchString(text) {
+					s.Idle[name] = "it asserts nothing"
+				}
+			}
 			l.know(file, s.Tests)
 		} else if len(imported) == 0 || imported[file] {
 			s.Changes = mutantsOf(file, string(data))

@@ -83,7 +83,7 @@ func TestScriptTests(t *testing.T) {
 	t.Parallel()
 	tests := testsOf("a.test.ts", `import { it } from 'x'
 describe('fee', () => {
-  it('is 0', () => { if (/a/.test("b")) {} })
+  it('should expect 0', () => { if (/a/.test("b")) {} })
   describe("of gold", function () { test.only('is 1', fn) })
 })
 it.each<[a, b]>([[1, 2]])('adds %i (to $x)', (a) => {})
@@ -97,9 +97,13 @@ test(name, () => {})
 		names = append(names, name)
 	}
 	require.ElementsMatch(t, []string{
-		"fee > is 0", "fee > of gold > is 1", "adds %i (to $x)", "row", "of ${a.map((x) => `${x}`)}", "it's", "it's > nested",
+		"fee > should expect 0", "fee > of gold > is 1", "adds %i (to $x)", "row", "of ${a.map((x) => `${x}`)}", "it's", "it's > nested",
 	}, names)
-	require.Equal(t, "it('is 0', () => { if (/a/.test(\"b\")) {} })\n", tests["fee > is 0"])
+	require.Equal(t, "it('should expect 0', () => { if (/a/.test(\"b\")) {} })\n", tests["fee > should expect 0"])
+	require.False(t, asserts.MatchString(tests["fee > should expect 0"]))
+	for _, text := range []string{"expect(a).toBe(b)", "assert(a)", "t.deepEqual(a, b)", "a.should.equal(b)", "expectTypeOf(a)"} {
+		require.True(t, asserts.MatchString(text), text)
+	}
 	require.Equal(t, `adds .* \(to .*\)`, namePattern("adds %i (to $x)"))
 	require.Equal(t, `of .*!`, namePattern("of ${a.map((x) => `${x}`)}!"))
 }

@@ -14,6 +14,10 @@ const between = " > "
 var (
 	testCall  = lazyregexp.New(`^(?:[fx]?(?:it|test|specify)|brittle)$`)
 	suiteCall = lazyregexp.New(`^(?:[fx]?(?:describe|context)|suite)$`)
+	// asserts matches what a test can fail by.
+	asserts = lazyregexp.New(`(?i)\bassert[\w.]*\(|\bexpect\w*[.(<]|\.should\b|\bshould\.|` +
+		`\bt\.(?:is|not|like|true|false|deep|equal|same|ok|throws|snapshot|pass|fail|exec|match|plan)\w*\(|` +
+		`\.(?:throws|rejects|verify|equal|ok|is)\(|\b(?:fail|check\w*|verify\w*)\(`)
 	// filled are parts of the names of tests that a runner, or the test itself, fills in.
 	filled = lazyregexp.New(`%(?:\.\d+)?[sdifjoOpc#$]|\$[\w.#]+|\$\{`)
 )
