@@ -6,10 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
+	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
 	"divisi/subagents/gate"
 	"divisi/subagents/mutant"
@@ -207,4 +210,16 @@ func commandsOf(gates []spec.Gate) (commands [][]string) {
 		commands = append(commands, g.Command)
 	}
 	return commands
+}
+
+// afterPath are variables of an experiment; the directories with modules of Python that gates have stay behind its own.
+func afterPath(env, gates []string) []string {
+	const name = "PYTHONPATH"
+	env = slices.Clone(env)
+	for i, v := range env {
+		if had := stage.Lookup(gates, name); had != "" && strings.HasPrefix(v, name+"=") {
+			env[i] += string(os.PathListSeparator) + had
+		}
+	}
+	return env
 }
