@@ -166,7 +166,8 @@ func (t *Executor) experiment(dir string) (e mutant.Experiment, end func(), err 
 	heard, end := t.listen("mutants of " + dir)
 	e.Run = func(ctx context.Context, env, args []string, limit time.Duration) ([]byte, bool, error) {
 		out, err := sandbox.Run(ctx, sandbox.Command{
-			Args: args, Dir: e.Place.Dir, Env: slices.Concat(ground.Env, afterPath(env, ground.Env)), Place: ground.Place, Writable: ground.Writable,
+			Args: args, Dir: e.Place.Dir, Env: slices.Concat(ground.Env, afterPath(env, ground.Env)),
+			Place: ground.Place, Writable: ground.Writable,
 			Readable: ground.Readable, Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, More: true,
 			Timeout: limit, MaxOutput: maxOutput, OnOutput: heard,
 		})
