@@ -120,9 +120,12 @@ func commitObject(tree string, parents []string, message string, author, committ
 	return b.Bytes(), nil
 }
 
+// crud are characters that git takes from both ends of a name.
+const crud = " .,:;\"'"
+
 // check refuses what git would refuse or silently change.
 func (i Ident) check() error {
-	if i.Name == "" || strings.Trim(i.Name, " .,:;\"'") != i.Name || strings.TrimSpace(i.Email) != i.Email ||
+	if i.Name == "" || strings.Trim(i.Name, crud) != i.Name || strings.TrimSpace(i.Email) != i.Email ||
 		strings.ContainsAny(i.Name+i.Email, "\x00\n<>") {
 		return fmt.Errorf("author %q <%s>: %w", i.Name, i.Email, ErrBadName)
 	}

@@ -55,14 +55,14 @@ func authorOf(all ...settings) (i Ident) {
 	return i
 }
 
-// identText is a name or an address without what a commit cannot have in one.
+// identText is a name or an address without what git leaves out of one, too.
 func identText(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return strings.Trim(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("<>", r) || unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(s, "")))
+	}, strings.ToValidUTF8(s, "")), crud)
 }
 
 // userSettings reads the user's own global settings, also those for a git directory where he includes some by its path. Of that

@@ -119,7 +119,7 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	h.writePlan, h.agreeFetch, h.agreePins = o.WritePlan, o.Fetch, o.Pins
 	h.Spec = run.Spec{
 		Program: release.Version(), Goal: o.Goal, Repo: h.Checkout.Top, Base: base, Branch: h.Checkout.Branch,
-		Author: run.Author(h.Checkout.Author),
+		Author:     run.Author(h.Checkout.Author),
 		Submodules: h.Checkout.Submodules, Project: *project, Roles: set.Roles,
 		Parallel: cmp.Or(o.Parallel, project.Parallel, h.workers().places()), Budget: cmp.Or(o.Budget, project.Budget),
 		AutoApprove: o.AutoApprove, AllowUnverified: o.AllowUnverified, AllowUnread: o.AllowUnread,

@@ -282,7 +282,8 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
-		goes(acceptance.Settle), goes(acceptance.SettleVerify), goes(acceptance.Try), acceptance.AskUnprovable, phase.SettleFlakes,
+		goes(acceptance.Settle), goes(acceptance.SettleVerify), goes(acceptance.Try), acceptance.AskUnprovable,
+		phase.SettleFlakes,
 		goes(landing.RetestWithout), goes(c.unlike),
 		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -108,7 +109,7 @@ func (e *command) run(ctx context.Context) error {
 	}
 	typed := e.Command
 	var err error
-	if e.Command, err = whole(typed, cli.Top(e.Repo)); err != nil {
+	if e.Command, err = embed(typed, cli.Top(e.Repo)); err != nil {
 		return err
 	}
 	e.Typed = typed
@@ -126,6 +127,10 @@ func (e *command) run(ctx context.Context) error {
 	e.Plan = &orchestrator.File{Name: "each", Data: []byte(plan)}
 	if role != "" {
 		e.Roles = []orchestrator.File{{Name: name + ".md", Data: []byte(role)}}
+	}
+	if !e.Interactive() && change.Guessed {
+		e.Aside(display.Sanitize("The files are those with a match of " + change.Plan.Tasks[0].Shard.Match +
+			", which is from the command; name others by --match"))
 	}
 	if e.Interactive() && !e.AutoApprove {
 		if err := e.preview(ctx, change); err != nil {
@@ -163,12 +168,45 @@ func (e *command) readList() error {
 		return usage.Errorf("--from %s: it is larger than %d MiB", e.from, maxList>>20)
 	}
 	e.Files = []string{}
+	top, missing := cli.Top(e.Repo), []string{}
 	for _, line := range text.Lines(string(data)) {
-		if line = strings.TrimRight(line, "\r"); line != "" {
-			e.Files = append(e.Files, line)
+		if line = strings.TrimRight(line, "\r"); line == "" {
+			continue
 		}
+		file, err := inTop(top, line)
+		if err != nil {
+			return usage.Errorf("--from %s: %v", e.from, err)
+		}
+		if info, err := os.Lstat(filepath.Join(top, file)); err != nil || !info.Mode().IsRegular() {
+			missing = append(missing, line)
+		}
+		e.Files = append(e.Files, filepath.ToSlash(file))
+	}
+	if len(missing) > 0 {
+		return usage.Errorf("--from %s: no such file: %s", e.from, text.Some(missing, maxGates))
 	}
 	return nil
+}
+
+// inTop is the path from the top of the repository of a file that is named from the working directory, or from the top where that
+// is elsewhere.
+func inTop(top, name string) (string, error) {
+	file, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	if in, err := filepath.Rel(top, here); !filepath.IsAbs(name) && (err != nil || !filepath.IsLocal(in)) {
+		file = filepath.Join(top, name)
+	}
+	in, err := filepath.Rel(top, file)
+	if err != nil || !filepath.IsLocal(in) {
+		return "", fmt.Errorf("%s is outside of the repository %s", name, top)
+	}
+	return in, nil
 }
 
 // write writes the plan and the role below .divisi/.

@@ -65,18 +65,17 @@ func (l Line) Change() (c Change, err error) {
 				spec.ArgFiles,
 			}
 		}
-		goal = text.CommandLine(command)
+		goal = shown(command)
 		if l.Typed != nil && l.Pattern == "" {
-			goal = text.CommandLine(l.Typed)
+			goal = shown(l.Typed)
 		}
 		if l.Then != "" {
 			goal += " && " + l.Then
 		}
-		goal = strings.ReplaceAll(goal, text.Shell(spec.ArgFiles), spec.ArgFiles)
 		template.Brief = "Run " + goal
 		if l.Match == "" && l.Files == nil {
-			if template.Shard.Match, template.Remaining = l.guess(command); template.Shard.Match != "" {
-				c.Guessed = true
+			if template.Shard.Match = l.guess(command); template.Shard.Match != "" {
+				c.Guessed, template.Remaining = true, spec.RemainingOK // it says nothing of what has to be gone
 			}
 		}
 		if c.Role, err = roleOf(command, l.Then); err != nil {
@@ -89,6 +88,22 @@ func (l Line) Change() (c Change, err error) {
 		c.Plan.Tasks, err = listed(template, l.Files)
 	}
 	return c, err
+}
+
+// shown is a command as a person types it.
+func shown(command []string) string {
+	words := make([]string, len(command))
+	for i, arg := range command {
+		switch {
+		case arg == spec.ArgFiles:
+			words[i] = arg
+		case strings.Contains(arg, "'") && !strings.ContainsAny(arg, "\"$`\\!"):
+			words[i] = `"` + arg + `"`
+		default:
+			words[i] = text.Shell(arg)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // maxTitle bounds the title of tasks, which is that of their commits too.
@@ -131,30 +146,21 @@ func (l Line) kind() error {
 	return nil
 }
 
-// guess takes an expression from a command, and what files may do that still match it.
-func (l Line) guess(command []string) (from, remaining string) {
-	if l.Pattern != "" {
-		words := word.FindAllString(hole.ReplaceAllString(l.Pattern, " "), -1)
-		longest := ""
-		for _, w := range words {
-			if len(w) > len(longest) {
-				longest = w
-			}
+// guess takes from a command an expression of the files that it can change; "" for all.
+func (l Line) guess(command []string) string {
+	if l.Pattern == "" {
+		return wanted(command)
+	}
+	longest := ""
+	for _, w := range word.FindAllString(hole.ReplaceAllString(l.Pattern, " "), -1) {
+		if len(w) > len(longest) {
+			longest = w
 		}
-		if longest == "" {
-			return "", ""
-		}
-		return `\b` + longest + `\b`, spec.RemainingOK
 	}
-	list := substitutions(command)
-	if len(list) == 0 {
-		return "", ""
+	if longest == "" {
+		return ""
 	}
-	from, stays := match(list)
-	if stays {
-		remaining = spec.RemainingOK
-	}
-	return from, remaining
+	return `\b` + longest + `\b`
 }
 
 var (
@@ -185,9 +191,25 @@ func roleOf(command []string, then string) (r spec.Role, err error) {
 			words[i] = `"$@"`
 		}
 	}
-	line := strings.Join(words, " ") + " && " + quoted.ReplaceAllLiteralString(then, `"$@"`)
+	if !whole(then) {
+		return r, usage.Errorf("--then %s: %s must be a word of its own", text.Shell(then), spec.ArgFiles)
+	}
+	line := strings.Join(words, " ") + " && { " + quoted.ReplaceAllLiteralString(then, `"$@"`) + "\n}"
 	r.Command = []string{"sh", "-c", line, "sh", spec.ArgFiles}
 	return r, nil
+}
+
+// whole reports whether the files stand in a line of a shell as words of their own alone.
+func whole(then string) bool {
+	for _, at := range quoted.FindAllStringIndex(then, -1) {
+		before, after := then[:at[0]], then[at[1]:]
+		if strings.Count(before, "'")%2 > 0 || strings.Count(before, `"`)%2 > 0 ||
+			before != "" && !strings.ContainsAny(before[len(before)-1:], " \t\n(=") ||
+			after != "" && !strings.ContainsAny(after[:1], " \t\n;)&|") {
+			return false
+		}
+	}
+	return true
 }
 
 // maxListed bounds the tasks for files that are listed.

@@ -1,6 +1,8 @@
 package each
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,13 +23,13 @@ func TestLine(t *testing.T) {
 			"sed",
 			Line{Command: []string{"sed", "-i", `s/ioutil\.ReadFile/os.ReadFile/g`, "{files}"}},
 			[]string{"sed", "-i", `s/ioutil\.ReadFile/os.ReadFile/g`, "{files}"},
-			`ioutil\.ReadFile`, "",
+			`ioutil\.ReadFile`, spec.RemainingOK,
 		},
 		{
 			"then",
 			Line{Command: []string{"sed", "-i", "s/a b/c/", "{files}"}, Then: "gofmt -w '{files}' && true {files}"},
-			[]string{"sh", "-c", `sed -i 's/a b/c/' "$@" && gofmt -w "$@" && true "$@"`, "sh", "{files}"},
-			"a b", "",
+			[]string{"sh", "-c", "sed -i 's/a b/c/' \"$@\" && { gofmt -w \"$@\" && true \"$@\"\n}", "sh", "{files}"},
+			"a b", spec.RemainingOK,
 		},
 		{
 			"what is written matches again",
@@ -39,7 +41,7 @@ func TestLine(t *testing.T) {
 			"two expressions",
 			Line{Command: []string{"perl", "-pi", "-e", "s/a+b/c/", "-e", "s/^d$/e/i", "{files}"}},
 			[]string{"perl", "-pi", "-e", "s/a+b/c/", "-e", "s/^d$/e/i", "{files}"},
-			"a+b|(?i:(?m:^d$))", "",
+			"", "",
 		},
 		{
 			"named",
@@ -108,21 +110,40 @@ func TestListed(t *testing.T) {
 	require.Equal(t, "each-002", c.Plan.Tasks[1].ID)
 }
 
-func TestNotUnderstood(t *testing.T) {
+// What a command changes must never be left out: what is not plain is not guessed.
+func TestWanted(t *testing.T) {
 	t.Parallel()
-	for _, script := range []string{"/a/d", "s/a/b/;s/c/d/", `s/\(a\)\1/b/`, "y/a/b/", "s/a/b/w out", "1s/a/b/", "s/a", "s/(?=a)/b/"} {
-		extended := script == "s/(?=a)/b/"
-		_, ok := parse(script, extended)
-		require.False(t, ok, script)
+	for line, want := range map[string]string{
+		"sed -i s/foo/bar/": "foo", `sed -i s/\<foo\>/bar/g`: `\bfoo\b`, `sed -E -i -e s/a\+b/c/`: `a\+b`,
+		"sed -i s/^a/b/": "(?m:^a)", "sed -i s/a$/b/I": "(?i:(?m:a$))", "sed -i s/f(x)/g/": `f\(x\)`, "sed -ri s/f(x)/g/": "",
+		"sed -i /a/s/b/c/": "", "sed -i s/a/b/;s/c/d/": "", "sed -i s/[ab]/c/": "", "sed -i s/a*/b/": "", `sed -i s/a\|b/c/`: "",
+		"sed -i y/a/b/": "", "sed -i s/a/b/w": "", "sed -n -i s/a/b/": "", "sed -z -i s/a/b/": "", "sed -i -f x -e s/a/b/": "",
+		"sed -es/a/b/ -e s/c/d/": "", "sed --posix -i s/a/b/": "", "sed -ie s/a/b/": "", "sed -i s/é/b/": "", `sed -i s/a\nb/c/`: "",
+		"sed -i s/a^b/c/": "", "perl -pi -e s/foo/bar/g": "foo", "perl -i -pe s/foo/bar/": "foo", "perl -pi -e s/$x/b/": "",
+		"perl -pi -e s/a@b/c/": "", "perl -lpi -e s/a/b/": "", `perl -pi -e s/\d/b/`: "", "perl -pie s/a/b/": "", "awk s/a/b/": "",
+		"perl -p -i.bak -e s/a/b/ -e s/c.d/e/": "a|c.d", `sed -i s/\$a/b/`: `\$a`, "sed -i s//b/": "", `sed -i -E s/a\d/b/`: "",
+	} {
+		require.Equal(t, want, wanted(append(strings.Fields(line), "{files}")), line)
 	}
 }
 
-func FuzzSubstitution(f *testing.F) {
-	f.Add(`s/ioutil\.ReadFile/os.ReadFile/g`, true)
-	f.Add(`s|\<a\>|b|`, false)
-	f.Fuzz(func(_ *testing.T, script string, extended bool) {
-		if s, ok := parse(script, extended); ok {
-			match([]substitution{s})
+func TestThen(t *testing.T) {
+	t.Parallel()
+	for then, want := range map[string]bool{
+		"gofmt -w {files}": true, `a "{files}"; b '{files}'`: true, "x": true, "sh -c 'a {files}'": false, `sh -c "a {files} b"`: false,
+		"a x{files}": false, "a {files}.bak": false, "(a {files})": true,
+	} {
+		require.Equal(t, want, whole(then), then)
+	}
+}
+
+func FuzzWanted(f *testing.F) {
+	f.Add(`s/ioutil\.ReadFile/os.ReadFile/g`)
+	f.Add(`s|\<a\>|b|`)
+	f.Fuzz(func(t *testing.T, script string) {
+		for _, program := range []string{"sed", "perl"} {
+			_, err := regexp.Compile(wanted([]string{program, "-e", script, "{files}"}))
+			require.NoError(t, err)
 		}
 	})
 }

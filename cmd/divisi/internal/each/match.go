@@ -3,133 +3,131 @@ package each
 import (
 	"path"
 	"regexp"
-	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
-// substitution is one substitution of sed or perl: what it looks for, as an expression of Go, and what it writes.
-type substitution struct{ from, to string }
-
-// substitutions are those of a command of sed or perl that consists of nothing else; nil where that is not known.
-func substitutions(command []string) (list []substitution) {
-	program := path.Base(command[0])
-	perl, extended := program == "perl", false
-	if !perl && program != "sed" && program != "gsed" {
-		return nil
-	}
-	var scripts, rest []string
-	for i := 1; i < len(command); i++ {
-		arg := command[i]
-		script, long := strings.CutPrefix(arg, "--expression=")
-		switch {
-		case long:
-			scripts = append(scripts, script)
-		case arg == "--regexp-extended":
-			extended = true
-		case !strings.HasPrefix(arg, "-"):
-			rest = append(rest, arg)
-		case strings.HasPrefix(arg, "--"):
-		case strings.HasPrefix(arg, "-i"): // what follows it is the ending of a copy
-		default:
-			extended = extended || strings.ContainsAny(arg, "Er")
-			if strings.HasSuffix(arg, "e") && i+1 < len(command) {
-				i++
-				scripts = append(scripts, command[i])
-			}
+// wanted is the expression of what some substitutions look for, as one of Go; "" where a command is none of sed or perl that
+// consists of substitutions of plain text. It must match wherever the command changes something, and may match elsewhere too.
+func wanted(command []string) string {
+	list, special := scripts(command)
+	var all []string
+	for _, script := range list {
+		from := substitution(script, special)
+		if from == "" {
+			return ""
 		}
+		all = append(all, from)
 	}
-	if len(scripts) == 0 && len(rest) > 0 && !perl {
-		scripts = rest[:1]
-	}
-	for _, script := range scripts {
-		s, ok := parse(script, perl || extended)
-		if !ok {
-			return nil
-		}
-		list = append(list, s)
-	}
-	return list
+	return strings.Join(all, "|")
 }
 
-// parse reads s/from/to/flags.
-func parse(script string, extended bool) (s substitution, ok bool) {
-	script = strings.TrimRight(strings.TrimSpace(script), "; ")
-	if len(script) < 4 || script[0] != 's' || !strings.ContainsRune("/|#,!:@%", rune(script[1])) {
-		return s, false
+// kinds are, by program, the options with which a script means what it says; e tells that the script is the next argument.
+var kinds = map[string]struct {
+	options *lazyregexp.Regexp
+	special string
+}{
+	"sed":  {lazyregexp.New(`^-(?:i(?:\.\w+)?|s|[Er]i?|e|[Er]e|-in-place(?:=.*)?|-regexp-extended)$`), basic},
+	"gsed": {lazyregexp.New(`^-(?:i(?:\.\w+)?|s|[Er]i?|e|[Er]e|-in-place(?:=.*)?|-regexp-extended)$`), basic},
+	"perl": {lazyregexp.New(`^-(?:p?i(?:\.\w+)?|p|p?e)$`), perl},
+}
+
+// scripts are those of a command of sed or perl, and the characters that are special in them; nil for other commands, and for
+// options that can change what a script means.
+func scripts(command []string) (list []string, special string) {
+	kind, ok := kinds[path.Base(command[0])]
+	special = kind.special
+	var rest []string
+	for i := 1; ok && i < len(command); i++ {
+		arg := command[i]
+		if !strings.HasPrefix(arg, "-") {
+			rest = append(rest, arg)
+			continue
+		}
+		own, long := strings.CutPrefix(arg, "--expression=")
+		switch {
+		case long && special != perl:
+			list = append(list, own)
+			continue
+		case !kind.options.MatchString(arg):
+			return nil, ""
+		case strings.HasSuffix(arg, "e") && !strings.HasPrefix(arg, "--") && i+1 < len(command):
+			i++
+			list = append(list, command[i])
+		}
+		if special == basic && (arg == "--regexp-extended" || strings.HasPrefix(arg, "-E") || strings.HasPrefix(arg, "-r")) {
+			special = extended
+		}
 	}
+	if list == nil && len(rest) > 1 && special != perl {
+		list = rest[:1]
+	}
+	return list, special
+}
+
+// The characters that an expression does not have as they are, by its kind, and those that a backslash makes plain.
+const (
+	basic    = `*[\` + "\n"
+	extended = basic + `(){}+?|`
+	perl     = extended + `$@`
+)
+
+// substitution is what s/from/to/flags looks for; "" where that is more than plain text between the ends of a line, or of words.
+func substitution(script, special string) string {
+	script = strings.TrimRight(strings.TrimSpace(script), "; ")
+	if len(script) < 4 || script[0] != 's' || !strings.ContainsRune("/|#,!:%", rune(script[1])) {
+		return ""
+	}
+	delimiter := script[1]
 	var parts []string
 	last := 2
 	for i := 2; i < len(script); i++ {
 		switch script[i] {
 		case '\\':
 			i++
-		case script[1]:
+		case delimiter:
 			parts, last = append(parts, script[last:i]), i+1
 		}
 	}
 	if len(parts) != 2 || strings.Trim(script[last:], "gIi0123456789") != "" {
-		return s, false
+		return ""
 	}
-	delimiter := script[1:2]
-	if s.from, ok = expression(strings.ReplaceAll(parts[0], `\`+delimiter, delimiter), extended); !ok {
-		return s, false
+	from := plainText(parts[0], special, delimiter)
+	if from != "" && strings.ContainsAny(script[last:], "Ii") {
+		from = "(?i:" + from + ")"
 	}
-	if strings.ContainsAny(script[last:], "Ii") {
-		s.from = "(?i:" + s.from + ")"
-	}
-	s.to = strings.ReplaceAll(parts[1], `\`+delimiter, delimiter)
-	_, err := regexp.Compile(s.from)
-	return s, err == nil
+	return from
 }
 
-// expression is an expression of sed, or of perl, as one of Go. It is false for what is not the same in both.
-func expression(from string, extended bool) (string, bool) {
-	if extended {
-		return byLine(from), !strings.Contains(from, "(?")
-	}
-	b := strings.Builder{}
+// plainText is a text to look for as an expression of Go; "" where it is none.
+func plainText(from, special string, delimiter byte) string {
+	var b strings.Builder
 	for i := 0; i < len(from); i++ {
 		switch c := from[i]; {
 		case c == '\\' && i+1 < len(from):
 			i++
 			switch next := from[i]; {
-			case strings.IndexByte("<>", next) >= 0:
+			case next == 'b', strings.IndexByte("<>", next) >= 0 && special != perl:
 				b.WriteString(`\b`)
-			case strings.IndexByte(`(){}+?|`, next) >= 0:
-				b.WriteByte(next)
-			case strings.IndexByte(`.*[]^$/\-bwWsS`, next) >= 0:
-				b.WriteString(from[i-1 : i+1])
+			case next == delimiter && strings.IndexByte(special, next) < 0, strings.IndexByte(`.*[]^$/\-`, next) >= 0,
+				strings.IndexByte(special, next) >= 0 && special != basic && next != delimiter:
+				b.WriteString(regexp.QuoteMeta(string(next)))
 			default:
-				return "", false
+				return ""
 			}
-		case strings.IndexByte(`(){}+?|`, c) >= 0:
-			b.WriteString(`\` + string(c))
-		case c == '^' && i > 0, c == '$' && i+1 < len(from):
-			b.WriteString(`\` + string(c))
-		default:
+		case c == '^' && i == 0, c == '$' && i == len(from)-1:
 			b.WriteByte(c)
+		case c == '.':
+			b.WriteByte(c)
+		case c >= 0x80, c == '^', c == '$', strings.IndexByte(special, c) >= 0:
+			return ""
+		default:
+			b.WriteString(regexp.QuoteMeta(string(c)))
 		}
 	}
-	return byLine(b.String()), true
-}
-
-// byLine has an expression find the ends of each line.
-func byLine(expression string) string {
-	if strings.ContainsAny(expression, "^$") {
-		return "(?m:" + expression + ")"
+	if text := b.String(); strings.ContainsAny(from[:min(1, len(from))]+from[max(0, len(from)-1):], "^$") {
+		return "(?m:" + text + ")"
 	}
-	return expression
-}
-
-// match is the expression of what some substitutions look for. stays reports whether what they write can match again.
-func match(list []substitution) (all string, stays bool) {
-	var from []string
-	for _, s := range list {
-		from = append(from, s.from)
-	}
-	all = strings.Join(from, "|")
-	looks, err := regexp.Compile(all)
-	return all, err != nil || slices.ContainsFunc(list, func(s substitution) bool {
-		return strings.ContainsAny(s.to, `&\$`) || looks.MatchString(s.to)
-	})
+	return b.String()
 }

@@ -18,8 +18,8 @@ var inline = map[string]string{
 	"perl": "-e", "ruby": "-e", "node": "-e",
 }
 
-// whole puts the text of a script outside of the repository into its command: work trees do not have it. Other commands stay.
-func whole(command []string, top string) ([]string, error) {
+// embed puts the text of a script outside of the repository into its command: work trees do not have it. Other commands stay.
+func embed(command []string, top string) ([]string, error) {
 	if len(command) == 0 || !strings.Contains(command[0], "/") {
 		return command, nil
 	}
@@ -27,8 +27,8 @@ func whole(command []string, top string) ([]string, error) {
 	if err != nil {
 		return command, nil //nolint:nilerr // it is told where it is missing
 	}
-	if in, err := filepath.Rel(top, file); err == nil && filepath.IsLocal(in) {
-		return command, nil // from the commit
+	if in, err := filepath.Rel(top, file); err == nil && filepath.IsLocal(in) { // from the commit, at whose top it runs
+		return append([]string{"./" + filepath.ToSlash(in)}, command[1:]...), nil
 	}
 	info, err := os.Stat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
@@ -49,7 +49,13 @@ func whole(command []string, top string) ([]string, error) {
 	}
 	name := path.Base(words[0])
 	out := append(words, inline[name], text)
-	if inline[name] == "-c" && !strings.HasPrefix(name, "python") {
+	switch name {
+	case "perl", "ruby":
+		out = append(out, "--")
+	case "node":
+		out = append(out, "--", path.Base(file))
+	case "python", "python3":
+	default:
 		out = append(out, path.Base(file))
 	}
 	return append(out, command[1:]...), nil

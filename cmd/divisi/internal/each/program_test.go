@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhole(t *testing.T) {
+func TestEmbed(t *testing.T) {
 	t.Parallel()
 	top, out := t.TempDir(), t.TempDir()
 	write := func(dir, text string) string {
@@ -22,18 +22,22 @@ func TestWhole(t *testing.T) {
 	}{
 		{"shell", out, "#!/bin/sh -e\necho $1", []string{"/bin/sh", "-e", "-c", "#!/bin/sh -e\necho $1", "fix"}},
 		{"python", out, "#!/usr/bin/env python3\nprint()", []string{"python3", "-c", "#!/usr/bin/env python3\nprint()"}},
+		{"node", out, "#!/usr/bin/env node\nx()", []string{"node", "-e", "#!/usr/bin/env node\nx()", "--", "fix"}},
 		{"no script", out, "\x7fELF", nil},
 		{"of the repository", top, "#!/bin/sh\n", nil},
 	} {
 		at := write(tc.dir, tc.text)
-		got, err := whole([]string{at, "{files}"}, top)
+		got, err := embed([]string{at, "{files}"}, top)
 		require.NoError(t, err, tc.name)
-		if tc.want == nil {
+		switch {
+		case tc.dir == top:
+			tc.want = []string{"./fix"}
+		case tc.want == nil:
 			tc.want = []string{at}
 		}
 		require.Equal(t, append(tc.want, "{files}"), got, tc.name)
 	}
-	got, err := whole([]string{"sed", "{files}"}, top)
+	got, err := embed([]string{"sed", "{files}"}, top)
 	require.NoError(t, err)
 	require.Equal(t, []string{"sed", "{files}"}, got)
 }
