@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"divisi/configs"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/client"
@@ -88,6 +89,8 @@ type Options struct {
 	Sample    bool // the repository is one of many samples, which share build caches
 	// Trial runs setup and gates once on the base commit, in place of a goal or a plan, and ends: nothing is changed.
 	Trial bool
+	// Gates are those that a trial has beside the project's, where that has none of their names.
+	Gates []spec.Gate
 	// Project is used in place of the project file of the repository, and Trust is not asked about what it requests, unless it is
 	// Proposed.
 	Project  *File

@@ -124,7 +124,12 @@ func (h *Half) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err 
 		return data, err
 	}
 	h.Notices = append(h.Notices, note...)
-	h.Spec.Project.Gates = h.Spec.Project.AllGates()
+	h.Spec.Project.Gates = slices.Clone(h.Spec.Project.AllGates())
+	for _, g := range o.Gates {
+		if !slices.Contains(h.Spec.GateNames(), g.Name) {
+			h.Spec.Project.Gates = append(h.Spec.Project.Gates, g)
+		}
+	}
 	if note, err = needs.CI(ctx, h.Mirror, &h.Spec); err != nil {
 		return data, err
 	}

@@ -31,8 +31,10 @@ func executors(s *run.State) map[string]int {
 
 // Report is a run as `divisi show` prints it: everything in it was measured, nothing was claimed.
 type Report struct {
-	Run    string     `json:"run"`
-	Goal   string     `json:"goal,omitempty"`
+	Run  string `json:"run"`
+	Goal string `json:"goal,omitempty"`
+	// Trial is a run that has only tried setup and gates.
+	Trial  bool       `json:"trial,omitempty"`
 	State  run.Status `json:"state"`
 	Reason string     `json:"reason,omitempty"`
 	// Unverified is why no landed change is proven, or which are not; empty when all are.
@@ -166,7 +168,8 @@ func Live(s *run.State, now time.Time) Report {
 // Of makes the report of a run from its state.
 func Of(s *run.State) Report {
 	r := Report{
-		Run: s.Spec.Run, Goal: s.Spec.Goal, State: s.Status, Reason: s.Reason, Wait: s.Wait.For, Line: s.Line,
+		Run: s.Spec.Run, Goal: s.Spec.Goal, Trial: s.Spec.Trial, State: s.Status, Reason: s.Reason,
+		Wait: s.Wait.For, Line: s.Line,
 		Unverified: proof.UnverifiedLanded(&s.Agenda, &s.Branch), Better: proof.BetterLanded(&s.Agenda, &s.Branch),
 		OneWorker: s.OneWorker(),
 		Unlike:    unlikeOthers(s),

@@ -138,7 +138,7 @@ func (e *command) run(ctx context.Context) error {
 		}
 	}
 	if e.merge {
-		e.Landed = merge.Of(e.Globals, e.Repo).Merge
+		e.Landed = merge.Of(e.Globals, e.Repo, false).Merge
 	}
 	return e.Start(ctx, e.Flags)
 }

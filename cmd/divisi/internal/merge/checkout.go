@@ -23,9 +23,13 @@ type checkout struct {
 }
 
 // git runs git in the checkout and returns what it prints, without the last end of a line. Where it fails the error has what it
-// says.
+// says. It runs no hook and no monitor of files, and does not refresh the index: nothing but the merge itself does.
 func (c *checkout) git(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", c.top}, args...)...)
+	cmd := exec.CommandContext(ctx, "git", append([]string{
+		"-C", c.top, "-c", "core.fsmonitor=false", "-c",
+		"core.hooksPath=" + os.DevNull,
+	}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -41,13 +45,15 @@ func (c *checkout) has(ctx context.Context, args ...string) bool {
 	return err == nil
 }
 
-// going are files of the git directory that an unfinished act of git leaves, and what that is.
+// going are files of the git directory that an unfinished act of git leaves, and what that is; the first one tells.
 var going = []struct{ file, what string }{
 	{"MERGE_HEAD", "merge"},
 	{"rebase-merge", "rebase"},
+	{"rebase-apply/applying", "am"},
 	{"rebase-apply", "rebase"},
 	{"CHERRY_PICK_HEAD", "cherry-pick"},
 	{"REVERT_HEAD", "revert"},
+	{"sequencer", "cherry-pick"}, // or a revert of several commits: both end it
 }
 
 // maxNamed is how many files a message names.
@@ -56,7 +62,7 @@ const maxNamed = 5
 // open finds the checkout that a directory is in. It is an error of usage where a merge into it cannot begin.
 func open(ctx context.Context, dir string) (*checkout, error) {
 	c := &checkout{top: dir}
-	if bare, err := c.git(ctx, "rev-parse", "--is-bare-repository"); err != nil || bare == "true" {
+	if in, err := c.git(ctx, "rev-parse", "--is-inside-work-tree"); err != nil || in != "true" {
 		return nil, usage.Errorf("%s is in no checkout: go to one, or name it with --repo", dir)
 	}
 	top, err := c.git(ctx, "rev-parse", "--show-toplevel")
@@ -82,7 +88,7 @@ func open(ctx context.Context, dir string) (*checkout, error) {
 			c.top)
 	}
 	if c.head, err = c.git(ctx, "rev-parse", "--verify", "HEAD^{commit}"); err != nil {
-		return nil, err
+		return nil, usage.Errorf("the branch %s of %s has no commit yet: commit first", c.branch, c.top)
 	}
 	dirty, err := c.git(ctx, "status", "--porcelain", "--untracked-files=no", "--no-renames")
 	if err != nil {
@@ -118,16 +124,54 @@ func (c *checkout) remoteOf(ctx context.Context) string {
 // errConflict is the class of merges with conflicts.
 var errConflict = errors.New("conflict")
 
-// merged is the commit that a merge would make, as an object that no branch has. Its error is errConflict with the files.
+// merged is the tree that a merge would make. Its error is errConflict with the files.
 func (c *checkout) merged(ctx context.Context, head string) (string, error) {
 	out, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", c.head, head)
 	parts := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
 	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() == 1 && len(parts) > 1 {
 		return "", fmt.Errorf("%w: %s", errConflict, text.Some(parts[1:], maxNamed))
 	}
-	if err != nil {
-		return "", err
-	}
-	return c.git(ctx, "-c", "user.name=Divisi", "-c", "user.email=", "-c", "commit.gpgsign=false", "commit-tree", parts[0],
+	return parts[0], err
+}
+
+// commit makes a merge of a tree, as an object that no branch has.
+func (c *checkout) commit(ctx context.Context, tree, head string) (string, error) {
+	return c.git(ctx, "-c", "user.name=Divisi", "-c", "user.email=", "-c", "commit.gpgsign=false", "commit-tree", tree,
 		"-p", c.head, "-p", head, "-m", "Merged, to be proven")
+}
+
+// isOf reports whether a run was of this repository: of this checkout, of another one of it, or its branch is here.
+func (c *checkout) isOf(ctx context.Context, l landed) bool {
+	if l.Repo == c.top || l.Ref != "" && c.has(ctx, "rev-parse", "--verify", "--quiet", l.Ref) {
+		return true
+	}
+	const common = "--git-common-dir"
+	here, err := c.git(ctx, "rev-parse", "--path-format=absolute", common)
+	there, gone := (&checkout{top: l.Repo}).git(ctx, "rev-parse", "--path-format=absolute", common)
+	return err == nil && gone == nil && here == there
+}
+
+// wrong is what is wrong after a merge that should have made a tree, with the way back; "" for nothing.
+func (c *checkout) wrong(ctx context.Context, l landed, tree string, squash bool) (what, undo string) {
+	git := "git -C " + text.Shell(c.top)
+	unfinished := c.has(ctx, "rev-parse", "--verify", "--quiet", "MERGE_HEAD")
+	now, err := c.git(ctx, "rev-parse", "HEAD")
+	staged, terr := c.git(ctx, "write-tree")
+	switch is, herr := c.git(ctx, "rev-parse", "HEAD^{tree}"); {
+	case unfinished:
+		return "the merge has begun and is not finished: finish it with git commit, or take it back", git + " merge --abort"
+	case errors.Join(err, terr, herr) != nil:
+		return fmt.Sprintf("what it has made cannot be read: %v", errors.Join(err, terr, herr)), git + " reset --keep " + c.head
+	case now == c.head && staged == is:
+		return "it has merged nothing", ""
+	case now == c.head && squash && staged == tree:
+		return "", git + " reset --merge"
+	case now == c.head:
+		return "it has made no commit, or staged other files than the merged ones; see branch." + c.branch +
+			".mergeOptions of your git settings, and the hooks", git + " reset --merge"
+	case is != tree || !c.has(ctx, "merge-base", "--is-ancestor", l.Head, now):
+		return "the files of " + c.branch + " are not the merged ones: see branch." + c.branch +
+			".mergeOptions of your git settings, and the hooks", git + " reset --keep " + c.head
+	}
+	return "", git + " reset --keep " + c.head
 }

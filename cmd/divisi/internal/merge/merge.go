@@ -3,14 +3,13 @@
 package merge
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +28,21 @@ type Command struct {
 	squash, ffOnly, unproven, local, dryRun bool
 }
 
-// Of merges into the checkout that a directory is in, with no more flags.
-func Of(g *runs.Globals, repo string) *Command { return &Command{Globals: g, repo: repo} }
+// Of merges into the checkout that a directory is in; local merges into the default branch of a remote without a question.
+func Of(g *runs.Globals, repo string, local bool) *Command {
+	return &Command{Globals: g, repo: repo, local: local}
+}
+
+// Ready reports why nothing can be merged into the checkout as it is, and asks what Merge would ask of its branch: Merge does not
+// ask that again.
+func (m *Command) Ready(ctx context.Context) error {
+	c, err := open(ctx, m.repo)
+	if err == nil {
+		err = m.here(ctx, c, "add --local", "")
+	}
+	m.local = m.local || err == nil
+	return err
+}
 
 // NewMerge makes divisi merge.
 func NewMerge(g *runs.Globals) *cobra.Command {
@@ -40,8 +52,9 @@ func NewMerge(g *runs.Globals) *cobra.Command {
 		Short: "Merge what a run has landed into the branch that is checked out",
 		Long: `Merge the branch of a run, the newest one without RUN, into the branch that is checked out: by the git merge
 that is printed first, with your own git, settings, signing and hooks. The checkout must be clean. Where
-your branch has other commits than the run began with, the merged files are proven by the gates first.
-On the default branch of a remote it asks first. The last line tells how to undo it.` +
+your branch has other commits than the run began with, the merged files are proven by the gates first. On
+the default branch of a remote it asks first, and where the run began on commits that your branch does not
+have. The last line tells how to undo it.` +
 			cli.Codes(cli.CodeOK, cli.CodeParked, cli.CodeUsage, cli.CodeStopped, cli.CodeMachine),
 		Example: "  divisi merge\n  divisi merge 1f2e --squash\n  divisi merge --dry-run",
 		RunE:    func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
@@ -50,22 +63,11 @@ On the default branch of a remote it asks first. The last line tells how to undo
 	f.StringVar(&m.repo, "repo", ".", "the checkout")
 	f.BoolVar(&m.squash, "squash", false, "as git merge --squash does: stage the changes, and leave the commit to you")
 	f.BoolVar(&m.ffOnly, "ff-only", false, "only where your branch has no other commits than the run began with")
-	f.BoolVar(&m.unproven, "unproven", false, "where your branch has other commits, do not run the gates on the merged files")
-	f.BoolVar(&m.local, "local", false, "on the default branch of a remote: merge here, without prompting")
+	f.BoolVar(&m.unproven, "unproven", false, "merge files that the gates have not proven together")
+	f.BoolVar(&m.local, "local", false, "merge into this branch without prompting, whatever it is")
 	f.BoolVar(&m.dryRun, "dry-run", false, "print the git merge, and change nothing")
 	c.MarkFlagsMutuallyExclusive("squash", "ff-only")
 	return c
-}
-
-// landed is what a run has published.
-type landed struct {
-	Run        string `json:"run"`
-	Repo       string `json:"repo"`
-	Base       string `json:"base"`
-	Head       string `json:"head"`
-	Ref        string `json:"ref"`
-	State      string `json:"state"`
-	Unverified string `json:"unverified"`
 }
 
 func (m *Command) run(ctx context.Context, args []string) error {
@@ -74,34 +76,12 @@ func (m *Command) run(ctx context.Context, args []string) error {
 	}
 	id, err := m.FindRun(ctx, args)
 	if err == nil && len(args) == 0 {
-		id, err = m.newest(ctx, id)
+		id, err = m.newest(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	return m.Merge(ctx, id)
-}
-
-// newest is the newest run that is more than a trial of setup and gates; otherwise the one that is given.
-func (m *Command) newest(ctx context.Context, otherwise string) (string, error) {
-	ids, err := m.Runs().List(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, id := range ids {
-		s, err := m.Runs().Summary(m.Log.WithContext(ctx), id)
-		var l landed
-		if err == nil {
-			err = json.Unmarshal(s.Report, &l)
-		}
-		if err != nil {
-			return "", fmt.Errorf("read the report of run %s: %w", id, err)
-		}
-		if l.State != "done" || l.Head != l.Base {
-			return id, nil
-		}
-	}
-	return otherwise, nil
 }
 
 // Merge merges what a run has landed.
@@ -118,110 +98,73 @@ func (m *Command) Merge(ctx context.Context, id string) error {
 		return m.Print(cli.Say("%s has what run %s landed already\n", c.branch, id),
 			map[string]string{"run": id, "branch": c.branch})
 	}
-	if err := m.here(ctx, c, l); err != nil {
-		return err
-	}
-	if l.Unverified != "" {
-		m.Aside(display.Sanitize("unverified: " + l.Unverified))
-	}
-	if err := m.proven(ctx, c, l); err != nil {
-		return err
-	}
-	return m.merge(ctx, c, l)
-}
-
-// landed finds what a run has published in the repository of a checkout.
-func (m *Command) landed(ctx context.Context, c *checkout, id string) (l landed, err error) {
-	s, err := m.Runs().Summary(m.Log.WithContext(ctx), id)
-	if err != nil {
-		return l, err
-	}
-	if err = json.Unmarshal(s.Report, &l); err != nil {
-		return l, fmt.Errorf("read the report of run %s: %w", id, err)
-	}
-	switch at, err := c.git(ctx, "rev-parse", "--verify", "--quiet", l.Ref+"^{commit}"); {
-	case l.Ref == "" && l.Head == l.Base:
-		return l, usage.Errorf("run %s has landed nothing", id)
-	case l.Ref == "":
-		return l, usage.Errorf("run %s has not ended; continue it with: %s\nOr take what it has landed: %s", id,
-			m.Calls("divisi resume "+id), m.Calls("divisi publish "+id))
-	case err != nil:
-		return l, usage.Errorf("%s has no branch %s: the run was of %s", c.top, l.branch(), l.Repo)
-	case at != l.Head:
-		return l, usage.Errorf("the branch %s has other commits than run %s made: merge it by hand, with: git merge %[1]s",
-			l.branch(), id)
-	}
-	return l, nil
-}
-
-func (l *landed) branch() string { return strings.TrimPrefix(l.Ref, "refs/heads/") }
-
-// here asks before a merge into the default branch of a remote.
-func (m *Command) here(ctx context.Context, c *checkout, l landed) error {
-	if c.remote == "" || m.local || m.dryRun {
-		return nil
+	for _, line := range l.told() {
+		m.Aside(display.Sanitize(line))
 	}
 	push := fmt.Sprintf("git -C %s push %s %s", text.Shell(c.top), c.remote, l.branch())
-	what := fmt.Sprintf("%s is the default branch of %s", c.branch, c.remote)
+	if err := m.here(ctx, c, m.Calls("divisi merge "+l.Run)+" --local", push); err != nil {
+		return err
+	}
+	if err := m.brings(ctx, c, l); err != nil {
+		return err
+	}
+	tree, err := m.proven(ctx, c, l)
+	if err != nil {
+		return err
+	}
+	return m.merge(ctx, c, l, tree)
+}
+
+// here asks before a merge into the default branch of a remote; push is what could be done instead.
+func (m *Command) here(ctx context.Context, c *checkout, again, push string) error {
+	if c.remote == "" {
+		return nil
+	}
+	if push != "" {
+		push = "\nOr push the branch, for a pull request: " + push
+	}
+	return m.ask(ctx, fmt.Sprintf("%s is the default branch of %s", c.branch, c.remote), again, push)
+}
+
+// brings asks before commits are merged that the run has not made.
+func (m *Command) brings(ctx context.Context, c *checkout, l landed) error {
+	out, err := c.git(ctx, "rev-list", "--count", l.Base, "^"+c.head)
+	n, nerr := strconv.Atoi(out)
+	if err = cmp.Or(err, nerr); err != nil || n == 0 {
+		return err
+	}
+	return m.ask(ctx, fmt.Sprintf("run %s began with %s that %s does not have, and that come too", l.Run, text.Count(n, "commit"),
+		c.branch), m.Calls("divisi merge "+l.Run)+" --local", "")
+}
+
+// ask asks whether to merge into the branch that is checked out.
+func (m *Command) ask(ctx context.Context, what, again, instead string) error {
+	if m.local || m.dryRun {
+		return nil
+	}
 	if !m.Interactive() {
-		return usage.Errorf("%s, and nothing was merged\nMerge here: %s --local\nOr push the branch, for a pull request: %s",
-			what, m.Calls("divisi merge "+l.Run), push)
+		return usage.Errorf("%s, and nothing was merged\nMerge here: %s%s", what, again, instead)
 	}
-	return m.Confirm(ctx, m.Out, display.Sanitize(what+". Merge into it here?"),
-		"nothing was merged\nTo push the branch, for a pull request: "+push)
+	return m.Confirm(ctx, m.Out, display.Sanitize(what+". Merge into it here?"), "nothing was merged"+instead)
 }
 
-// proven proves the merged files, where they are not those that the run has proven.
-func (m *Command) proven(ctx context.Context, c *checkout, l landed) error {
-	if c.has(ctx, "merge-base", "--is-ancestor", c.head, l.Head) {
-		return nil
-	}
-	if m.ffOnly {
-		return usage.Errorf("%s has other commits than run %s began with: merge without --ff-only", c.branch, l.Run)
-	}
-	commit, err := c.merged(ctx, l.Head)
-	if errors.Is(err, errConflict) {
-		return cli.End(cli.CodeParked, fmt.Sprintf("%v; nothing was merged\nMerge by hand: git -C %s merge %s", err,
-			text.Shell(c.top), l.branch()))
-	}
-	if err != nil || m.unproven || m.dryRun {
-		return err
-	}
-	m.Aside(display.Sanitize(fmt.Sprintf("%s has other commits than run %s began with: the gates run on the merged files",
-		c.branch, l.Run)))
-	fresh, blind, err := m.red(ctx, c.top, commit)
-	why := "the merged files fail where " + c.branch + " does not: "
-	switch {
-	case err != nil:
-		return err
-	case len(blind) > 0:
-		fresh, why = blind, "gates prove nothing on the merged files: "
-	case len(fresh) > 0:
-		before, _, err := m.red(ctx, c.top, c.head)
-		if err != nil {
-			return err
-		}
-		fresh = slices.DeleteFunc(fresh, func(f string) bool { return slices.Contains(before, f) })
-	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	return cli.End(cli.CodeParked, fmt.Sprintf("%s%s; nothing was merged\nMerge all the same: %s --unproven", why,
-		display.Sanitize(text.Some(fresh, maxNamed)), m.Calls("divisi merge "+l.Run)))
-}
-
-// merge runs git merge.
-func (m *Command) merge(ctx context.Context, c *checkout, l landed) error {
+// merge runs git merge, and checks that it has made what was proven.
+func (m *Command) merge(ctx context.Context, c *checkout, l landed, tree string) error {
 	args := []string{"-C", c.top, "merge"}
-	switch {
+	switch message := "Merge branch '" + l.branch() + "'"; {
 	case m.squash:
 		args = append(args, "--squash")
 	case m.ffOnly:
 		args = append(args, "--ff-only")
-	case !m.Interactive():
-		args = append(args, "--no-edit")
+	case m.Interactive():
+		args = append(args, "--edit", "-m", message)
+	default:
+		args = append(args, "-m", message)
 	}
-	args = append(args, l.branch())
+	args = append(args, l.Ref)
+	if now, err := c.git(ctx, "rev-parse", "HEAD", l.Ref); err != nil || now != c.head+"\n"+l.Head {
+		return errors.Join(err, cli.End(cli.CodeParked, "a branch has moved meanwhile, and nothing was merged"))
+	}
 	out := m.Out
 	if m.JSON() {
 		out = m.Err
@@ -230,22 +173,23 @@ func (m *Command) merge(ctx context.Context, c *checkout, l landed) error {
 	if m.dryRun {
 		return nil
 	}
-	if now, err := c.git(ctx, "rev-parse", "HEAD", l.Ref); err != nil || now != c.head+"\n"+l.Head {
-		return errors.Join(err, cli.End(cli.CodeParked, "a branch has moved meanwhile, and nothing was merged"))
-	}
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, out, m.Err
-	if err := cmd.Run(); err != nil {
-		after := "nothing was merged"
-		if c.has(ctx, "rev-parse", "--verify", "--quiet", "MERGE_HEAD") {
-			after = "the merge has begun and is not finished: finish it with git commit, or take it back with: git -C " +
-				text.Shell(c.top) + " merge --abort"
+	failed := cmd.Run()
+	what, undo := c.wrong(context.WithoutCancel(ctx), l, tree, m.squash)
+	switch {
+	case failed != nil:
+		what = fmt.Sprintf("%v; %s", failed, cmp.Or(what, "nothing was merged"))
+		fallthrough
+	case what != "":
+		if undo != "" {
+			what += "\nUndo: " + undo
 		}
-		return cli.End(cli.CodeParked, fmt.Sprintf("git merge: %v; %s", err, after))
+		return cli.End(cli.CodeParked, display.SanitizeLines("git merge: "+what))
 	}
-	undo, staged := "git -C "+text.Shell(c.top)+" reset --keep "+c.head, ""
+	staged := ""
 	if m.squash {
-		undo, staged = "git -C "+text.Shell(c.top)+" reset --merge", "The changes are staged: commit them with git commit\n"
+		staged = "The changes are staged: commit them with git commit\n"
 	}
 	return m.Print(cli.Say("%sUndo: %s\n", staged, undo), map[string]string{"run": l.Run, "branch": c.branch, "undo": undo})
 }

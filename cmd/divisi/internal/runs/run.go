@@ -12,6 +12,7 @@ import (
 	"divisi/cmd/divisi/internal/acts"
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/configs"
+	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
@@ -195,10 +196,11 @@ func (g *Globals) Preview(ctx context.Context, o *Flags) (orchestrator.Previewed
 	return orchestrator.Preview(g.Log.WithContext(ctx), o.Options)
 }
 
-// Try runs setup and gates on a commit, and changes nothing; it returns the run that did.
-func (g *Globals) Try(ctx context.Context, repo, commit string) (run string, err error) {
+// Try runs setup and gates on a commit, and changes nothing; it returns the run that did. A project is used in place of the
+// repository's, and gates run beside the project's where it has none of their names.
+func (g *Globals) Try(ctx context.Context, repo, commit string, project *orchestrator.File, gates []spec.Gate) (string, error) {
 	o := Flags{sandbox: cli.SandboxAuto}
-	o.Repo, o.Base, o.Trial = repo, commit, true
+	o.Repo, o.Base, o.Trial, o.Project, o.Gates = repo, commit, true, project, gates
 	v, err := g.prepare(&o)
 	if err != nil {
 		return "", err
