@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/build"
+	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"divisi/internal/text"
@@ -71,14 +75,14 @@ func open(ctx context.Context, dir string) (*checkout, error) {
 	}
 	c.top = top
 	for _, g := range going {
-		path, err := c.git(ctx, "rev-parse", "--git-path", g.file)
+		file, err := c.git(ctx, "rev-parse", "--git-path", g.file)
 		if err != nil {
 			return nil, err
 		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.top, path)
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(c.top, file)
 		}
-		if _, err := os.Lstat(path); err == nil {
+		if _, err := os.Lstat(file); err == nil {
 			return nil, usage.Errorf("a %s is in progress in %s: finish it first, or end it with: git %[1]s --abort",
 				g.what, c.top)
 		}
@@ -138,6 +142,34 @@ func (c *checkout) merged(ctx context.Context, head string) (string, error) {
 func (c *checkout) commit(ctx context.Context, tree, head string) (string, error) {
 	return c.git(ctx, "-c", "user.name=Divisi", "-c", "user.email=", "-c", "commit.gpgsign=false", "commit-tree", tree,
 		"-p", c.head, "-p", head, "-m", "Merged, to be proven")
+}
+
+// excluded are some changed Go files that are part of a build at the head of a run, and of none in a merged tree.
+func (c *checkout) excluded(ctx context.Context, head, tree string, changed []string) (out []string, err error) {
+	both, err := c.git(ctx, "diff", "--name-only", "--no-renames", "--diff-filter=M", "-z", head, tree)
+	for file := range strings.SplitSeq(both, "\x00") {
+		if err == nil && strings.HasSuffix(file, ".go") && slices.Contains(changed, file) {
+			var before, now bool
+			before, err = c.builds(ctx, head, file)
+			if before && err == nil {
+				now, err = c.builds(ctx, tree, file)
+			}
+			if before && !now {
+				out = append(out, "no build has "+file+" any more")
+			}
+		}
+	}
+	return out, err
+}
+
+// builds reports whether the constraints of a Go file in a commit or a tree let it be a part of a build here.
+func (c *checkout) builds(ctx context.Context, in, file string) (bool, error) {
+	b := build.Default
+	b.OpenFile = func(string) (io.ReadCloser, error) {
+		source, err := c.git(ctx, "show", in+":"+file)
+		return io.NopCloser(strings.NewReader(source)), err
+	}
+	return b.MatchFile(path.Split(file))
 }
 
 // isOf reports whether a run was of this repository: of this checkout, of another one of it, or its branch is here.

@@ -48,6 +48,9 @@ func (m *Command) proven(ctx context.Context, c *checkout, l landed) (string, er
 
 // unlike is why the gates of a run do not prove a merged tree; "" where they do.
 func (m *Command) unlike(ctx context.Context, c *checkout, l landed, tree string) (string, error) {
+	if m.At.URL != "" {
+		return "the gates of run " + l.Run + " are known on its server alone: nothing proves the merged files", nil
+	}
 	before, _, err := m.dir().State(ctx, l.Run)
 	if err != nil {
 		return "", err
@@ -55,7 +58,12 @@ func (m *Command) unlike(ctx context.Context, c *checkout, l landed, tree string
 	if len(before.Spec.Project.Gates) == 0 {
 		return "run " + l.Run + " had no gates: nothing proves the merged files", nil
 	}
-	changed, err := c.git(ctx, "diff", "--name-only", "--no-renames", "-z", l.Base, l.Head)
+	names, err := c.git(ctx, "diff", "--name-only", "--no-renames", "-z", l.Base, l.Head)
+	if err != nil {
+		return "", err
+	}
+	changed := strings.Split(strings.TrimRight(names, "\x00"), "\x00")
+	excluded, err := c.excluded(ctx, l.Head, tree, changed)
 	if err != nil {
 		return "", err
 	}
@@ -79,8 +87,7 @@ func (m *Command) unlike(ctx context.Context, c *checkout, l landed, tree string
 			return "the merged files fail where " + c.branch + " does not: " + text.Some(fresh, maxNamed), nil
 		}
 	}
-	blind = append(blind, lesser(before, now, strings.Split(strings.TrimRight(changed, "\x00"), "\x00"))...)
-	if len(blind) == 0 {
+	if blind = slices.Concat(blind, excluded, lesser(before, now, changed)); len(blind) == 0 {
 		return "", nil
 	}
 	return "gates prove nothing on the merged files: " + text.Some(blind, maxNamed), nil
