@@ -130,6 +130,9 @@ var errConflict = errors.New("conflict")
 
 // merged is the tree that a merge would make. Its error is errConflict with the files.
 func (c *checkout) merged(ctx context.Context, head string) (string, error) {
+	if c.has(ctx, "merge-base", "--is-ancestor", c.head, head) { // git before 2.38 can do that too
+		return c.git(ctx, "rev-parse", head+"^{tree}")
+	}
 	out, err := c.git(ctx, "merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", c.head, head)
 	parts := strings.Split(strings.TrimRight(out, "\x00"), "\x00")
 	if exit := new(exec.ExitError); errors.As(err, &exit) && exit.ExitCode() == 1 && len(parts) > 1 {
