@@ -186,27 +186,26 @@ func (c *checkout) isOf(ctx context.Context, l landed) bool {
 	return err == nil && gone == nil && here == there
 }
 
-// wrong is what is wrong after a merge that should have made a tree, with the way back; "" for nothing.
+// wrong is what is wrong after a merge that should have made a tree, "" for nothing; undo is the way back.
 func (c *checkout) wrong(ctx context.Context, l landed, tree string, squash bool) (what, undo string) {
 	git := "git -C " + text.Shell(c.top)
-	unfinished := c.has(ctx, "rev-parse", "--verify", "--quiet", "MERGE_HEAD")
 	now, err := c.git(ctx, "rev-parse", "HEAD")
-	staged, terr := c.git(ctx, "write-tree")
-	switch is, herr := c.git(ctx, "rev-parse", "HEAD^{tree}"); {
-	case unfinished:
+	is, terr := c.git(ctx, "rev-parse", "HEAD^{tree}")
+	staged, serr := c.git(ctx, "write-tree")
+	undo = git + " reset --keep " + c.head
+	if now == c.head {
+		undo = git + " reset --merge"
+	}
+	switch err = errors.Join(err, terr, serr); {
+	case c.has(ctx, "rev-parse", "--verify", "--quiet", "MERGE_HEAD"):
 		return "the merge has begun and is not finished: finish it with git commit, or take it back", git + " merge --abort"
-	case errors.Join(err, terr, herr) != nil:
-		return fmt.Sprintf("what it has made cannot be read: %v", errors.Join(err, terr, herr)), git + " reset --keep " + c.head
+	case err != nil:
+		return fmt.Sprintf("what it has made cannot be read: %v", err), undo
 	case now == c.head && staged == is:
 		return "it has merged nothing", ""
-	case now == c.head && squash && staged == tree:
-		return "", git + " reset --merge"
-	case now == c.head:
-		return "it has made no commit, or staged other files than the merged ones; see branch." + c.branch +
-			".mergeOptions of your git settings, and the hooks", git + " reset --merge"
-	case is != tree || !c.has(ctx, "merge-base", "--is-ancestor", l.Head, now):
-		return "the files of " + c.branch + " are not the merged ones: see branch." + c.branch +
-			".mergeOptions of your git settings, and the hooks", git + " reset --keep " + c.head
+	case squash && now == c.head && staged == tree, is == tree && c.has(ctx, "merge-base", "--is-ancestor", l.Head, now):
+		return "", undo
 	}
-	return "", git + " reset --keep " + c.head
+	return "the commit or the files of " + c.branch + " are not the merged ones: see branch." + c.branch +
+		".mergeOptions of your git settings, and the hooks", undo
 }
