@@ -33,7 +33,8 @@ type command struct {
 	runs.Flags
 
 	from, save string
-	merge      bool
+	// merge has the run merged at its end, local also into the default branch of a remote.
+	merge, local bool
 }
 
 // NewEach makes divisi each.
@@ -72,6 +73,7 @@ about to do, and asks.` + cli.CodesOfRuns(),
 	f.StringVar(&e.Role, "role", "", "the role that does BRIEF, such as generator")
 	f.StringVar(&e.save, "save", "", "write plan and role below .divisi/ under this name, and run nothing")
 	f.BoolVar(&e.merge, "merge", false, "merge when all is proven, as divisi merge does, and never otherwise")
+	f.BoolVar(&e.local, "local", false, "with --merge: into this branch without prompting, whatever it is")
 	f.BoolVar(&e.AutoApprove, "yes", false, "begin without prompting; it does not trust the repository")
 	e.StartFlags(c)
 	runs.GroupFlags(c)
@@ -138,7 +140,11 @@ func (e *command) run(ctx context.Context) error {
 		}
 	}
 	if e.merge {
-		e.Landed = merge.Of(e.Globals, e.Repo, false).Merge
+		m := merge.Of(e.Globals, e.Repo, e.local)
+		if err := m.Ready(ctx); err != nil {
+			return err
+		}
+		e.Landed = m.Merge
 	}
 	return e.Start(ctx, e.Flags)
 }
