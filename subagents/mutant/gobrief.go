@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -78,6 +79,10 @@ func changedIn(before, since map[string][]byte) (names []string) {
 func functions(files map[string][]byte) map[string]string {
 	forms := map[string]string{}
 	for file, source := range files {
+		if path.Ext(file) != ".go" {
+			parts(forms, string(source))
+			continue
+		}
 		set := token.NewFileSet()
 		parsed, err := parser.ParseFile(set, file, source, parser.SkipObjectResolution)
 		if err != nil {
@@ -92,3 +97,23 @@ func functions(files map[string][]byte) map[string]string {
 	}
 	return forms
 }
+
+// opens is a line of Python or JavaScript that gives a function or a class its name.
+var opens = lazyregexp.New(`^\s*(?:export\s+|default\s+|async\s+|static\s+|get\s+|set\s+)*` +
+	`(?:(?:def|class|function\*?)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*=.*(?:=>|function)|#?(\w+)\s*\([^()]*\)\s*\{\s*$)`)
+
+// parts adds the forms of functions and classes of a file in another language than Go: each ends where the next one begins.
+func parts(forms map[string]string, source string) {
+	name := ""
+	for line := range strings.Lines(source) {
+		if m := opens.FindStringSubmatch(line); m != nil {
+			if found := m[1] + m[2] + m[3]; !slices.Contains(branches, found) {
+				name = found
+			}
+		}
+		forms[name] += line
+	}
+}
+
+// branches are words that stand before a block and name no function.
+var branches = []string{"if", "for", "while", "switch", "catch", "with", "function", "return"}
