@@ -254,3 +254,14 @@ func (o own) strip(text string) string {
 	}
 	return text
 }
+
+// Trial is the experiment with the tests that a patch changes. The patch is held for a doubt unless they still notice what they
+// did before.
+type Trial struct {
+	Doubt Doubt `json:"doubt"`
+	// Files are those that the doubt is about, Run is that of the work <task>--red; 0 where it has not begun.
+	Files []string `json:"files"`
+	Run   int      `json:"run,omitempty"`
+	// Fewer reports that tests assert less by the rules: that they notice nothing then releases nothing.
+	Fewer bool `json:"fewer,omitempty"`
+}
