@@ -95,12 +95,6 @@ type Receipt struct {
 	UnreadRest int      `json:"unread_rest,omitempty"`
 }
 
-// Program is a program by the path that commands find it at, with the version that it tells; "" for none.
-type Program struct {
-	Path    string `json:"path"`
-	Version string `json:"version,omitempty"`
-}
-
 // ReceiptVersion is the newest form of receipts that this program reads, and the one that it writes. In version 2 failures count,
 // in version 3 changed files have grades.
 const ReceiptVersion = 3

@@ -7,13 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"divisi/internal/lazyregexp"
+	"divisi/internal/spec"
 )
 
 // Programs are the programs of toolchains that are asked for their versions. No other program is asked: a run names them.
 var Programs = strings.Fields("go node python3 rustc java ruby php gcc make git")
-
-var number = lazyregexp.New(`\d+(\.\d+)+`)
 
 // askTime bounds how long a program takes to tell its version.
 const askTime = 10 * time.Second
@@ -26,15 +24,11 @@ func Version(ctx context.Context, dir, name string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	flag := "--version"
-	if name == "go" {
-		flag = "version"
-	}
-	cmd := exec.CommandContext(ctx, name, flag)
+	cmd := exec.CommandContext(ctx, name, spec.VersionArg(name))
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return ""
 	}
-	return number.FindString(string(out))
+	return spec.VersionIn(string(out))
 }

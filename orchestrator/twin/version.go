@@ -6,12 +6,9 @@ import (
 	"path"
 	"time"
 
-	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 )
-
-var versionNumber = lazyregexp.New(`\d+(?:\.\d+)+`)
 
 // versionTime bounds how long a program may take to tell its version.
 const versionTime = 10 * time.Second
@@ -19,16 +16,13 @@ const versionTime = 10 * time.Second
 // others has a line for each program of the sandbox that has another version in the user's shell.
 func (t *twin) others(ctx context.Context, programs []spec.Program) (lines []string, err error) {
 	for _, p := range programs {
-		name, how := path.Base(p.Path), "--version"
+		name := path.Base(p.Path)
 		if p.Version == "" {
 			continue
 		}
-		if name == "go" {
-			how = "version"
-		}
 		said := &tail{}
 		out, err := t.run(ctx, sandbox.Command{
-			Args: []string{name, how}, Dir: t.tree, Env: t.environ, Timeout: versionTime, Sink: said,
+			Args: []string{name, spec.VersionArg(name)}, Dir: t.tree, Env: t.environ, Timeout: versionTime, Sink: said,
 		})
 		if err != nil || !out.Success() {
 			if err := context.Cause(ctx); err != nil {
@@ -36,7 +30,7 @@ func (t *twin) others(ctx context.Context, programs []spec.Program) (lines []str
 			}
 			continue // what is missing fails the gate
 		}
-		if own := versionNumber.FindString(said.String()); own != "" && own != p.Version {
+		if own := spec.VersionIn(said.String()); own != "" && own != p.Version {
 			lines = append(lines, fmt.Sprintf("%s is %s in the sandbox, %s in your shell", name, p.Version, own))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"divisi/internal/lazyregexp"
 	"divisi/internal/sandbox"
 	"divisi/internal/shim"
 	"divisi/internal/spec"
@@ -36,17 +35,13 @@ const askTime = 10 * time.Second
 // programs are those that commands have found, by environment and names: they do not change while the environment is the same.
 var programs sync.Map
 
-var versionNumber = lazyregexp.New(`\d+(?:\.\d+)+`)
-
 // programsOf returns the programs that a gate begins with, and those that run what it starts, as its commands find them.
 func (t *Executor) programsOf(ctx context.Context, audience sandbox.Audience, command []string) ([]spec.Program, error) {
 	args := []string{"sh", "-c", ask, "sh"}
 	for _, name := range namesOf(command) {
 		version := ""
-		if base := path.Base(name); base == "go" {
-			version = "version"
-		} else if slices.Contains(told, base) {
-			version = "--version"
+		if slices.Contains(told, path.Base(name)) {
+			version = spec.VersionArg(name)
 		}
 		args = append(args, name, version)
 	}
@@ -69,7 +64,7 @@ func (t *Executor) programsOf(ctx context.Context, audience sandbox.Audience, co
 	var found []spec.Program
 	for line := range strings.Lines(out.Text()) {
 		if file, version, ok := strings.Cut(line, "\t"); ok && strings.Contains(file, "/") {
-			found = append(found, spec.Program{Path: file, Version: versionNumber.FindString(version)})
+			found = append(found, spec.Program{Path: file, Version: spec.VersionIn(version)})
 		}
 	}
 	programs.Store(key, found)

@@ -81,7 +81,7 @@ about to do, and asks.` + cli.CodesOfRuns(),
 	return c
 }
 
-// args takes what stands before -- as the brief, and what stands behind it as the command.
+// args takes the words before -- as the brief, and the words behind it as the command.
 func (e *command) args(c *cobra.Command, args []string) error {
 	brief := args
 	if at := c.ArgsLenAtDash(); at >= 0 {
@@ -245,7 +245,7 @@ func (e *command) write(c Change) error {
 	return err
 }
 
-// preview shows what the line does to the repository, and asks.
+// preview shows change, files and gates, and asks.
 func (e *command) preview(ctx context.Context, c Change) error {
 	p, err := e.Preview(ctx, &e.Flags)
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 
 // Line is a change as a person types it.
 type Line struct {
-	// Command is what changes the files, Then a line of a shell that runs after it; {files} in either are the files.
+	// Command changes the files, Then is a line of a shell that runs after it; {files} in either are the files.
 	Command []string
 	Then    string
 	// Typed is the command as it was typed, for people.
 	Typed []string
-	// Pattern is what ast-grep rewrites, to Rewrite, in the language Lang.
+	// Pattern is the pattern that ast-grep rewrites to Rewrite, in the language Lang.
 	Pattern, Rewrite, Lang string
 	// Role does the change as Brief says.
 	Role, Brief string
@@ -32,7 +32,7 @@ type Line struct {
 	Files           []string
 }
 
-// Change is what a line means.
+// Change is the plan and the role of a line.
 type Change struct {
 	Plan spec.Plan
 	// Role is the role of a command; its name is "" where the line names another one.
@@ -44,7 +44,7 @@ type Change struct {
 // name is that of the role and of the template.
 const name = "each"
 
-// defaultBy is what one task gets.
+// defaultBy is the part of the repository that one task gets.
 const defaultBy = "dir"
 
 // Change is the plan and the role of the line; an error of usage where it is none.

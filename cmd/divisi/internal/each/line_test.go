@@ -110,7 +110,7 @@ func TestListed(t *testing.T) {
 	require.Equal(t, "each-002", c.Plan.Tasks[1].ID)
 }
 
-// What a command changes must never be left out: what is not plain is not guessed.
+// A file that a command changes must never be left out: only plain text is guessed.
 func TestWanted(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

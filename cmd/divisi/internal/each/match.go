@@ -23,13 +23,15 @@ func wanted(command []string) string {
 	return strings.Join(all, "|")
 }
 
+var ofSed = lazyregexp.New(`^-(?:i(?:\.\w+)?|s|[Er]i?|e|[Er]e|-in-place(?:=.*)?|-regexp-extended)$`)
+
 // kinds are, by program, the options with which a script means what it says; e tells that the script is the next argument.
 var kinds = map[string]struct {
 	options *lazyregexp.Regexp
 	special string
 }{
-	"sed":  {lazyregexp.New(`^-(?:i(?:\.\w+)?|s|[Er]i?|e|[Er]e|-in-place(?:=.*)?|-regexp-extended)$`), basic},
-	"gsed": {lazyregexp.New(`^-(?:i(?:\.\w+)?|s|[Er]i?|e|[Er]e|-in-place(?:=.*)?|-regexp-extended)$`), basic},
+	"sed":  {ofSed, basic},
+	"gsed": {ofSed, basic},
 	"perl": {lazyregexp.New(`^-(?:p?i(?:\.\w+)?|p|p?e)$`), perl},
 }
 
