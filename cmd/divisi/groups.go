@@ -27,7 +27,7 @@ const manage = "Manage"
 // addGroups adds every command in its group.
 func addGroups(root *cobra.Command, g *cli.Globals) {
 	p := &project.Globals{Globals: runs.Globals{Globals: acts.Globals{Globals: inspect.Globals{Globals: g}}}}
-	r, a, i, t := &p.Globals, &p.Globals.Globals, &p.Globals.Globals.Globals, &team.Globals{Globals: g}
+	r, a, i := &p.Globals, &p.Globals.Globals, &p.Globals.Globals.Globals
 	groups := []group{
 		{"Start", []*cobra.Command{
 			runs.NewDemo(r), runs.NewInit(r), project.NewDoctor(p), project.NewNew(p), each.NewEach(r), runs.NewRun(r),
@@ -35,7 +35,7 @@ func addGroups(root *cobra.Command, g *cli.Globals) {
 		}},
 		{"Watch", []*cobra.Command{
 			inspect.NewRuns(i), inspect.NewShow(i), runs.NewWatch(r), runs.NewDashboard(r), project.NewMCP(p), inspect.NewLog(i),
-			inspect.NewDiff(i), inspect.NewContext(i),
+			inspect.NewDiff(i),
 		}},
 		{acts.Group, []*cobra.Command{
 			acts.NewDecide(a), acts.NewAccept(a), acts.NewSend(a), a.NewAct("skip"), acts.NewGate(a), a.NewAct("pause"),
@@ -46,11 +46,7 @@ func addGroups(root *cobra.Command, g *cli.Globals) {
 		}},
 		{manage, []*cobra.Command{
 			runs.NewPublish(r), project.NewRoles(p), project.NewConfig(p), project.NewEnv(p), project.NewMemory(p),
-			runs.NewTrust(r), inspect.NewLoopcheck(i), newVersion(g),
-		}},
-		{"Other machines", []*cobra.Command{
-			team.NewServe(t), team.NewWorker(t), team.NewWorkers(t), team.NewJoin(t), team.NewJoinKey(t), team.NewCreds(t),
-			team.NewAudit(t),
+			runs.NewTrust(r), team.NewServer(&team.Globals{Globals: g}), inspect.NewDebug(i), newVersion(g),
 		}},
 	}
 	for _, group := range groups {

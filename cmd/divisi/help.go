@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,15 +11,44 @@ import (
 	"divisi/internal/usage"
 )
 
+// weekOne are the commands on the first screen of help.
+var weekOne = []string{
+	"demo", "init", "doctor", "each", "run", "merge", "runs", "show", "watch", "dashboard", "decide", "cancel", "resume", "retry",
+}
+
+// shortenHelp has the help of the program show the first screen alone, unless --all is given.
+func shortenHelp(root *cobra.Command) {
+	whole := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c != root || c.PersistentFlags().Changed("all") {
+			whole(c, args)
+			return
+		}
+		fmt.Fprintln(c.OutOrStdout(), c.Short)
+		for _, group := range c.Groups() {
+			title := "\n" + group.Title + "\n"
+			for _, sub := range c.Commands() {
+				if sub.GroupID == group.ID && slices.Contains(weekOne, sub.Name()) {
+					fmt.Fprintf(c.OutOrStdout(), "%s  %-10s %s\n", title, sub.Name(), sub.Short)
+					title = ""
+				}
+			}
+		}
+		fmt.Fprintln(c.OutOrStdout(), "\nAll commands: divisi help --all. One command: divisi help COMMAND.")
+	})
+}
+
 // newHelp replaces cobra's help command, for which an unknown name is no error.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND]",
 		GroupID: manage,
 		Short:   "Help about any command",
-		Long:    "Show the help of a command, the same as COMMAND --help." + cli.Codes(cli.CodeOK, cli.CodeUsage),
-		Example: "  divisi help run\n  divisi help exit-codes",
+		Long: "Show the help of a command, the same as COMMAND --help; with --all all commands, or all flags of one." +
+			cli.Codes(cli.CodeOK, cli.CodeUsage),
+		Example: "  divisi help --all\n  divisi help run\n  divisi help exit-codes",
 		RunE: func(c *cobra.Command, args []string) error {
+			args, _ = current(c.Root(), args)
 			found, rest, err := c.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				if does, tried := instead[args[0]]; tried {

@@ -40,3 +40,21 @@ func TestHelpOfEveryCommandListsExitCodesAndAnExample(t *testing.T) {
 	require.Greater(t, seen, 12)
 	require.Empty(t, errOut.String())
 }
+
+func TestTheFirstScreenFitsATerminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	root := newRoot(&cli.Globals{Out: &out, Err: &out})
+	require.NoError(t, root.Help())
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.LessOrEqual(t, len(lines), 30)
+	listed := 0
+	for _, line := range lines {
+		require.LessOrEqual(t, len(line), 80, line)
+		if strings.HasPrefix(line, "  ") {
+			listed++
+		}
+	}
+	require.Len(t, weekOne, listed)
+	require.LessOrEqual(t, listed, 14)
+}

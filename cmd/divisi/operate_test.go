@@ -89,11 +89,11 @@ func example(t *testing.T, name string) string {
 
 func TestUnitsOfSystemdStartWhatExists(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"serve", "worker"} {
+	for name, starting := range map[string]string{"serve": "start", "worker": "worker"} {
 		unit := example(t, "divisi-"+name+".service")
 		starts := regexp.MustCompile(`(?m)^ExecStart=/usr/local/bin/divisi (.*)$`).FindStringSubmatch(unit)
 		require.NotNil(t, starts, name)
-		require.Equal(t, name, understood(t, strings.Fields(starts[1]), name).Name())
+		require.Equal(t, starting, understood(t, strings.Fields(starts[1]), name).Name())
 		require.Contains(t, unit, "\nKillMode=mixed\n") // else each command of the worker gets the SIGTERM too
 		require.Contains(t, unit, "\nDelegate=yes\n")
 	}
@@ -149,7 +149,7 @@ func TestTheObjectsOfKubernetesStartWhatExists(t *testing.T) {
 	}
 	require.Len(t, all, 3)
 	require.Contains(t, all, "v1 Service")
-	for kind, name := range map[string]string{"apps/v1 StatefulSet": "serve", "apps/v1 Deployment": "worker"} {
+	for kind, name := range map[string]string{"apps/v1 StatefulSet": "start", "apps/v1 Deployment": "worker"} {
 		o, ok := all[kind]
 		require.True(t, ok, kind)
 		pod := o.Spec.Template.Spec

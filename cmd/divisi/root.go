@@ -26,6 +26,10 @@ import (
 func execute(args []string, in io.Reader, out, errOut io.Writer) int {
 	g := &cli.Globals{In: in, Out: out, Err: errOut}
 	root := newRoot(g)
+	args, renamed := current(root, args)
+	if renamed != "" {
+		fmt.Fprintln(errOut, renamed)
+	}
 	root.SetArgs(args)
 	ctx, stop := signals(context.Background())
 	defer stop()
@@ -91,16 +95,17 @@ func causeOf(s os.Signal) error {
 func newRoot(g *cli.Globals) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "divisi",
-		Short: "Run a large refactor as many small, verified pieces in parallel",
+		Short: "Divisi runs one large refactor as many small, verified pieces in parallel.",
 		Long: `Divisi runs one large refactor as many small, verified pieces in parallel.
 
 A master agent, or a plan file, splits the goal into tasks. Reader, generator and tester
 agents run them in work trees of their own; a landing queue puts proven patches on one
-branch, divisi/<run>. Your checkout and your other branches are never touched.
-
-Start with:  divisi demo`,
+branch, divisi/<run>. Of all commands, divisi merge alone writes to your branch.`,
 		SilenceErrors: true, SilenceUsage: true, DisableSuggestions: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if c.Root().PersistentFlags().Changed("all") && c.Name() != "help" {
+				return usage.Errorf("--all is for help: %s --help --all", c.CommandPath())
+			}
 			return errors.Join(cli.NoneEmpty(c.Flags()), g.CheckOutput(c), g.Setup(), g.FindOn(c))
 		},
 	}
@@ -109,9 +114,10 @@ Start with:  divisi demo`,
 	root.SetErr(g.Err)
 	f := root.PersistentFlags()
 	f.StringVar(&g.StateDir, "state-dir", cli.DefaultStateDir(), "where runs, caches and logs are kept")
-	f.StringVar(&g.On, "on", "", "the runs of this server: a name of divisi join, a context of nats, or a URL")
+	f.StringVar(&g.On, "on", "", "the runs of this server: a name of divisi server join, a context of nats, or a URL")
 	f.StringVar(&g.Output, "output", "text", "text, or json: one event a line")
 	f.StringVar(&g.LogLevel, "log-level", "warn", "trace, debug, info, warn or error; logs go to standard error")
+	f.Bool("all", false, "with --help: show all commands, or all flags of one")
 	root.Version = versionLine() // without a template of its own: those would keep every exported method of the program
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage.Errorf("%s\nSee: %s --help", cmp.Or(unknownFlag(c, err), flagError(err)), c.CommandPath())
@@ -119,6 +125,7 @@ Start with:  divisi demo`,
 	addGroups(root, g)
 	describeArgs(g, root)
 	cli.CompleteFlags(root)
+	shortenHelp(root)
 	root.SetHelpCommand(newHelp())
 	describeCompletion(root)
 	g.Called = cli.CalledBy(root)

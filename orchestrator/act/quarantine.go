@@ -17,7 +17,7 @@ type Quarantine struct {
 func (Quarantine) Act() string { return "quarantine" }
 
 var _ = defineWith(Entry{
-	Called: "workers quarantine",
+	Called: "server workers quarantine",
 	Help:   "Stop a worker that may lie, and prove again the changes that it alone has proven.",
 	Who:    Local | Owner, On: Running | AtRest | Ended, Doors: Command,
 }, func(ctx context.Context, h Hands, _ *run.State, a Quarantine, by string) ([]run.Action, string, error) {

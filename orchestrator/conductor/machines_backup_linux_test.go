@@ -71,7 +71,7 @@ func BenchmarkMachinesBackup(b *testing.B) {
 func (m *machines) serves(b *testing.B, args ...string) time.Duration {
 	b.Helper()
 	began := time.Now()
-	_, err := m.Run(b.Context(), fleet.Serve, append([]string{"serve"}, args...)...)
+	_, err := m.Run(b.Context(), fleet.Serve, append([]string{"server"}, args...)...)
 	require.NoError(b, err)
 	return time.Since(began)
 }

@@ -44,7 +44,7 @@ func joinAndGoOn(b *testing.B, l *large, cloned time.Duration) {
 	first := m.submit(b, l.args()...)
 	require.NoError(b, fleet.Again(ctx, time.Minute, func() error { return m.isRunning(b, first) }))
 	require.NoError(b, m.Permit("w0"))
-	w := m.Process("w0", "worker", "--join", token, "--name", "w0", "--agents", "4")
+	w := m.Process("w0", "server", "worker", "--join", token, "--name", "w0", "--agents", "4")
 	began := time.Now()
 	m.start(b, w)
 	joined := m.begins(b, first).Sub(began)

@@ -38,7 +38,7 @@ func newMachines(b *testing.B, program string, env ...string) *machines {
 	var err error
 	m.addr, err = fleet.FreeAddr(b.Context())
 	require.NoError(b, err)
-	m.host = m.Process(fleet.Serve, "serve", "--agents", "0", "--listen", m.addr)
+	m.host = m.Process(fleet.Serve, "server", "start", "--agents", "0", "--listen", m.addr)
 	m.start(b, m.host)
 	require.NoError(b, m.Join(b.Context(), "person", person, m.addr))
 	return m
@@ -59,7 +59,7 @@ func (m *machines) hire(b *testing.B, workers int, flags ...string) {
 		name := fmt.Sprintf("w%d", len(m.workers))
 		require.NoError(b, m.Join(b.Context(), "worker", name, m.addr))
 		require.NoError(b, m.Permit(name))
-		w := m.Process(name, append([]string{"worker", "--on", fleet.Hub}, flags...)...)
+		w := m.Process(name, append([]string{"server", "worker", "--on", fleet.Hub}, flags...)...)
 		m.workers = append(m.workers, w)
 		m.start(b, w)
 	}

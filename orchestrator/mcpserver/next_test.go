@@ -30,7 +30,7 @@ func TestNextStepsAreTools(t *testing.T) {
 		"divisi skip r1 a":                    {Tool: "skip", Arguments: map[string]any{"run": "r1", "tasks": []any{"a"}}},
 		"divisi take r1/a DIR":                {Command: "divisi --state-dir s take r1/a DIR"},
 		"git -C /r merge divisi/r1":           {Command: "git -C /r merge divisi/r1"},
-		"divisi context r1/master":            {Command: "divisi --state-dir s context r1/master"},
+		"divisi debug context r1/master":      {Command: "divisi --state-dir s debug context r1/master"},
 		`divisi run "GOAL" --repo /r`:         {Command: `divisi --state-dir s run "GOAL" --repo /r`},
 		"divisi line start r1":                {Command: "divisi --state-dir s line start r1"},
 		"divisi memory proposals --repo /r":   {Command: "divisi --state-dir s memory proposals --repo /r"},

@@ -36,7 +36,7 @@ func (r *round) startCluster(ctx context.Context, workers int) (*cluster, error)
 		return nil, err
 	}
 	c := &cluster{round: r, addr: addr}
-	c.hosts = []*fleet.Process{r.Process(fleet.Serve, "serve", "--agents", "0", "--listen", c.addr)}
+	c.hosts = []*fleet.Process{r.Process(fleet.Serve, "server", "start", "--agents", "0", "--listen", c.addr)}
 	if err := c.hosts[0].Start(); err != nil {
 		return c, err
 	}
@@ -104,7 +104,7 @@ func (c *cluster) addWorker(ctx context.Context, name string) error {
 	if err := c.Permit(name); err != nil {
 		return err
 	}
-	w := c.Process(name, "worker", "--on", fleet.Hub, "--agents", "3", "--gates", "1", "--grace", "5s")
+	w := c.Process(name, "server", "worker", "--on", fleet.Hub, "--agents", "3", "--gates", "1", "--grace", "5s")
 	c.workers = append(c.workers, w)
 	return w.Start()
 }

@@ -68,14 +68,14 @@ func (r *round) startThree(ctx context.Context, workers int) (*cluster, error) {
 		return c, err
 	}
 	for i := range 2 {
-		c.hosts = append(c.hosts, r.Process(hostName(i), "serve", "--agents", "0", "--nats", r.on))
+		c.hosts = append(c.hosts, r.Process(hostName(i), "server", "start", "--agents", "0", "--nats", r.on))
 	}
 	for i := range workers {
 		if err := c.Permit(workerName(i)); err != nil {
 			return c, err
 		}
-		c.workers = append(c.workers, r.Process(workerName(i), "worker", "--nats", r.on, "--name", workerName(i), "--agents", "3",
-			"--gates", "1", "--grace", "5s"))
+		c.workers = append(c.workers, r.Process(workerName(i), "server", "worker", "--nats", r.on, "--name", workerName(i),
+			"--agents", "3", "--gates", "1", "--grace", "5s"))
 	}
 	for _, p := range append(c.hosts, c.workers...) {
 		if err := p.Start(); err != nil {

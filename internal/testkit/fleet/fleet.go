@@ -94,7 +94,7 @@ func (f *Fleet) Run(ctx context.Context, state string, args ...string) ([]byte, 
 func (f *Fleet) Token(ctx context.Context, role, name, addr string) (string, error) {
 	var data []byte
 	err := Again(ctx, 20*time.Second, func() (err error) { // the server may still be starting
-		data, err = f.Command(ctx, Serve, "serve", "token", "--role", role, "--name", name)
+		data, err = f.Command(ctx, Serve, "server", "token", "--role", role, "--name", name)
 		return err
 	})
 	var reply struct {
@@ -121,7 +121,7 @@ func (f *Fleet) Join(ctx context.Context, role, name, addr string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Command(ctx, name, "join", file, "--as", Hub, "--name", name)
+	_, err = f.Command(ctx, name, "server", "join", file, "--as", Hub, "--name", name)
 	return err
 }
 

@@ -239,7 +239,7 @@ func replan(s *run.State) []Way {
 		return nil
 	}
 	return []Way{
-		way("what the master read and answered", "context", s.Spec.Run+"/"+run.MasterTask),
+		way("what the master read and answered", "debug context", s.Spec.Run+"/"+run.MasterTask),
 		way("begin again with a clearer goal", "run", `"GOAL"`, "--repo", text.Shell(s.Spec.Repo)),
 	}
 }

@@ -79,7 +79,7 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 			"divisi retry r a", "divisi skip r a", "divisi show r",
 		}},
 		"a goal without a plan": {run.Parked, "", func(s *run.State) { s.Works[run.MasterTask] = &run.Work{} }, []string{
-			"divisi context r/master", `divisi run "GOAL" --repo /repo`, "divisi show r",
+			"divisi debug context r/master", `divisi run "GOAL" --repo /repo`, "divisi show r",
 		}},
 		"red gates": {run.Parked, "", published, []string{
 			"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",

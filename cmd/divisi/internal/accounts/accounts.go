@@ -60,8 +60,8 @@ const confHead = `# Accounts for Divisi on a NATS server or cluster: one for eac
 #     (umask 077; nk -gen user > w1.nk) && nk -inkey w1.nk -pubout
 # and put the public key that it prints, which begins with U, in the place of KEY_OF_w1_IN_…. The file stays where it
 # is. The servers refuse a key that is missing. Then:
-#     host      divisi serve --nats nats://HOST --creds host.nk
-#     worker    divisi worker --nats nats://HOST --creds w1.nk --name w1
+#     host      divisi server start --nats nats://HOST --creds host.nk
+#     worker    divisi server worker --nats nats://HOST --creds w1.nk --name w1
 #     others    nats context save divisi --server nats://HOST --nkey /PATH/p1.nk --inbox-prefix _INBOX_p1
 #               divisi run GOAL --on divisi
 # A worker, person or viewer of another name has another name in its permissions: print them again with its name.
@@ -69,7 +69,7 @@ const confHead = `# Accounts for Divisi on a NATS server or cluster: one for eac
 
 // notDenied is a warning for the person who sets up an account.
 const notDenied = `#
-# WHAT AN ACCOUNT DOES NOT DENY. The built-in server of divisi serve has a gate in front of it that reads each request.
+# WHAT AN ACCOUNT DOES NOT DENY. The built-in server of divisi server start has a gate in front of it that reads each request.
 # Here there is none, and a NATS server publishes its answers with all rights, wherever in the account a request wants
 # them. So each user below, viewers too, can have an answer published as an event of the conductor; all but viewers can
 # have a stream emptied, and can read all objects. The permissions keep programs that are sound from mistakes. They do not hold an

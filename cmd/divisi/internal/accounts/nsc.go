@@ -13,8 +13,8 @@ const nscHead = `#!/bin/sh
 # - and _ only. This writes SPACE-NAME.creds for each user. Another worker later:
 #     nsc add user -a divisi -n w2 -K worker && nsc generate creds -a divisi -n w2 > divisi-w2.creds
 # Then:
-#     host      divisi serve --nats nats://HOST --creds divisi-host.creds
-#     worker    divisi worker --nats nats://HOST --creds divisi-w1.creds --name w1
+#     host      divisi server start --nats nats://HOST --creds divisi-host.creds
+#     worker    divisi server worker --nats nats://HOST --creds divisi-w1.creds --name w1
 #     others    nats context save divisi --server nats://HOST --creds /PATH/divisi-p1.creds --inbox-prefix _INBOX_p1
 #               divisi run GOAL --on divisi
 ` + notDenied + `set -e

@@ -64,9 +64,9 @@ func CompleteFlags(c *cobra.Command) {
 		values["lang"] = cobra.FixedCompletions(configs.CodemodLangs, cobra.ShellCompDirectiveNoFileComp)
 	case "divisi retry":
 		values["role"] = completeRoles
-	case "divisi serve token":
+	case "divisi server token":
 		values["role"] = cobra.FixedCompletions([]string{"worker", "person", "viewer"}, cobra.ShellCompDirectiveNoFileComp)
-	case "divisi serve link":
+	case "divisi server link":
 		values["role"] = cobra.FixedCompletions([]string{"person", "viewer"}, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -17,7 +17,7 @@ const AtServer = "server"
 // onServer are other commands that can be about the runs of a server.
 var onServer = []string{
 	"run", "runs", "show", "watch", "decide", "publish", "send", "accept", "line", "cancel", "log", "diff",
-	"context", "resume", "retry", "drop", "gate", "worker", "workers", "mcp",
+	"debug context", "resume", "retry", "drop", "gate", "server worker", "server workers", "mcp",
 }
 
 // FindOn finds the server of --on for a command.
@@ -29,7 +29,9 @@ func (g *Globals) FindOn(c *cobra.Command) (err error) {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	if !slices.Contains(onServer, top.Name()) && top.Annotations[AtServer] == "" {
+	_, named, _ := strings.Cut(c.CommandPath()+" ", " ")
+	listed := slices.ContainsFunc(onServer, func(name string) bool { return strings.HasPrefix(named, name+" ") })
+	if !listed && top.Annotations[AtServer] == "" {
 		return usage.Errorf("%s works on this machine: leave --on out", c.CommandPath())
 	}
 	g.At, err = orchestrator.FindServer(g.StateDir, g.On)

@@ -42,7 +42,7 @@ func NewEach(g *runs.Globals) *cobra.Command {
 	e := &command{Globals: g}
 	c := &cobra.Command{
 		Use:   "each [flags] [BRIEF] [-- COMMAND {files}]",
-		Short: "Change many files by one command, proven by your gates; no plan file, no role file",
+		Short: "Change many files by one command, proven by your gates",
 		Long: `Change many files by one line: a command after --, a pattern of ast-grep, or a brief for a role of a model.
 Each directory with files is a task of its own, in a work tree of its own; gates prove the changes, and they
 land on a branch, as those of divisi run do. {files} are the files of a task. Without --match the files are

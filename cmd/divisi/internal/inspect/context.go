@@ -14,8 +14,8 @@ import (
 	"divisi/orchestrator/explain"
 )
 
-// NewContext makes divisi context.
-func NewContext(g *Globals) *cobra.Command {
+// newContext makes divisi debug context.
+func newContext(g *Globals) *cobra.Command {
 	var v orchestrator.ContextView
 	diff := ""
 	c := &cobra.Command{
@@ -27,8 +27,8 @@ is attempt 2; TASK alone is a task of the newest run. One turn more than there a
 sent next. --diff shows what changed from one turn's request to another's, --raw the body that was sent
 to Gemini's API, --sizes the tokens of each part, --compactions the snapshots that replaced older
 turns, and why.`,
-		Example: "  divisi context 1f2e/rewrite-003 --turn 2\n  divisi context 1f2e/rewrite-003 --diff 2..3\n" +
-			"  divisi context compile session.json",
+		Example: "  divisi debug context 1f2e/rewrite-003 --turn 2\n  divisi debug context 1f2e/rewrite-003 --diff 2..3\n" +
+			"  divisi debug context compile session.json",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return g.explain(c.Context(), args[0], diff, v) },
 	}
@@ -55,7 +55,7 @@ with parts as the Gemini API writes them. It prints {"contents":[â€¦],"trace":[â
 the trace names what was broken in it. The contents have the shape that Google's ADK gives them; with
 "strict":true they are healed as the API demands: the user begins, roles alternate, and every call is
 answered once, in call order, in the content after it.`,
-		Example: "  divisi context compile session.json\n  divisi context compile - < session.json | jq .trace",
+		Example: "  divisi debug context compile session.json\n  divisi debug context compile - < session.json | jq .trace",
 		RunE:    func(c *cobra.Command, args []string) error { return g.compile(c.Context(), args[0]) },
 	}
 }

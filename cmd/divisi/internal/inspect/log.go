@@ -18,7 +18,7 @@ func NewLog(g *Globals) *cobra.Command {
 new failures of the task, and the output; of "go test -json" what failed, as go test prints it
 (--output json has all of it). Before it come the output of the role's command, the
 gates that the agent ran itself, and the artifacts that it saved. RUN/TASK is the newest attempt,
-RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi context shows the requests to
+RUN/TASK/2 is attempt 2, TASK alone is a task of the newest run. divisi debug context shows the requests to
 a model.`,
 		Example: "  divisi log 1f2e/rewrite-003\n  divisi log 1f2e/rewrite-003/1 --output json",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -11,8 +11,8 @@ import (
 	"divisi/orchestrator/explain"
 )
 
-// NewLoopcheck makes divisi loopcheck.
-func NewLoopcheck(g *Globals) *cobra.Command {
+// newLoopcheck makes divisi debug loopcheck.
+func newLoopcheck(g *Globals) *cobra.Command {
 	return &cobra.Command{
 		Use:   "loopcheck FILE|-",
 		Short: "Debug loop detection: replay the events of an agent",
@@ -33,7 +33,7 @@ follows, and the next begins with the event behind it. Strike 1 is a nudge and c
 led to it; strike 2 ends the agent: the rest is read, but nothing of it counts until a prompt. Strikes are
 printed as their lines are read. Kinds are call, cycle, text and thought; the verdicts of a judging model
 are not replayed. A line that cannot be read ends the replay.`,
-		Example: "  divisi loopcheck events.jsonl\n  tail -f events.jsonl | divisi loopcheck -",
+		Example: "  divisi debug loopcheck events.jsonl\n  tail -f events.jsonl | divisi debug loopcheck -",
 		RunE:    func(_ *cobra.Command, args []string) error { return g.loopcheck(args[0]) },
 	}
 }
@@ -46,7 +46,7 @@ func (g *Globals) loopcheck(name string) error {
 	defer in.Close()
 	err = explain.CheckLoop(in, func(s explain.Strike) error { return cli.EncodeLine(g.Out, s) })
 	if code, values := orchestrator.CodeOf(err); code == usage.Line {
-		return usage.Errorf("%s:%v: %v\nSee: divisi loopcheck --help", name, values[0], err)
+		return usage.Errorf("%s:%v: %v\nSee: divisi debug loopcheck --help", name, values[0], err)
 	}
 	if err != nil {
 		return fmt.Errorf("loopcheck %s: %w", name, err)

@@ -18,25 +18,38 @@ var FlagGroups = []struct {
 	title string
 	Flags []string
 }{
-	{"What to do", []string{"plan", "repo", "base", "role", "project", "dry-run", "brief", "brief-file", "model"}},
+	{"What to do", []string{"plan", "repo", "base", "role", "project", "dry-run"}},
 	{"Approval and doubt", []string{"yes", "review", "on-doubt", "wait", "trust-repo", "allow-unverified", "allow-unread"}},
 	{"Limits and speed", []string{"budget", "parallel", "prove", "twin", "fresh-baseline", "sandbox"}},
 	{"Other machines", []string{"nats", "creds", "elsewhere", "detach", "send-environment", "reprove"}},
 	{"Page, notices and recording", []string{"dashboard", "bell", "notify", "record", "replay"}},
 }
 
-// GroupFlags has the help of a command list its flags by what they are for.
+// usual are those of them that a person needs first.
+var usual = []string{"plan", "dry-run", "repo", "role", "yes", "review", "budget", "parallel", "allow-unverified"}
+
+// GroupFlags has the help of a command list the usual flags and its own, and with --all every flag by what it is for.
 func GroupFlags(c *cobra.Command) {
 	c.SetUsageFunc(func(c *cobra.Command) error {
 		var b strings.Builder
 		fmt.Fprintf(&b, "Usage:\n  %s\n\nExamples:\n%s\n", c.UseLine(), c.Example)
 		rest := map[string]*pflag.Flag{}
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { rest[f.Name] = f })
-		for _, use := range FlagGroups {
-			writeFlags(&b, use.title, rest, use.Flags)
+		if !c.Flag("all").Changed {
+			delete(rest, "help")
+			writeFlags(&b, "Flags", rest, usual)
+			for _, use := range FlagGroups {
+				writeFlags(new(strings.Builder), "", rest, use.Flags)
+			}
+			writeFlags(&b, "Of this command", rest, slices.Sorted(maps.Keys(rest)))
+			fmt.Fprintf(&b, "\nAll flags: %s --help --all\n", c.CommandPath())
+		} else {
+			for _, use := range FlagGroups {
+				writeFlags(&b, use.title, rest, use.Flags)
+			}
+			writeFlags(&b, "Other flags", rest, slices.Sorted(maps.Keys(rest)))
+			fmt.Fprintf(&b, "\nGlobal Flags:\n%s", c.InheritedFlags().FlagUsages())
 		}
-		writeFlags(&b, "Other flags", rest, slices.Sorted(maps.Keys(rest)))
-		fmt.Fprintf(&b, "\nGlobal Flags:\n%s", c.InheritedFlags().FlagUsages())
 		_, err := fmt.Fprint(c.OutOrStderr(), b.String())
 		return err
 	})

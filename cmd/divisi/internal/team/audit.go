@@ -13,15 +13,15 @@ import (
 	"divisi/orchestrator/hub"
 )
 
-// NewAudit makes divisi audit.
-func NewAudit(g *Globals) *cobra.Command {
+// newAudit makes divisi server audit.
+func newAudit(g *Globals) *cobra.Command {
 	var since string
 	c := &cobra.Command{
 		Use:   "audit",
 		Short: "Show who joined, submitted, decided, published or was revoked on the server of this machine",
-		Long: `Show what was done on the server of this state directory (divisi serve), and by whom: the names are those
+		Long: `Show what was done on the server of this state directory (divisi server start), and by whom: the names are those
 that the server's permissions prove. The file, serve/audit.jsonl, has one line of JSON for each.`,
-		Example: "  divisi audit --since 24h\n  divisi audit --since 30d --output json",
+		Example: "  divisi server audit --since 24h\n  divisi server audit --since 30d --output json",
 		RunE:    func(*cobra.Command, []string) error { return g.showAudit(since) },
 	}
 	c.Flags().StringVar(&since, "since", "7d", "how far back, such as 24h or 30d")

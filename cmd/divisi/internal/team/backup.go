@@ -19,7 +19,7 @@ func (s *serveCommand) backup() *cobra.Command {
 		Long: `Copy what the server of this state directory has acknowledged into DIR, which must be new or empty: log, objects,
 leases, members, certificate and key, the audit log, and the repositories of its runs. The server may
 serve meanwhile. Who can read DIR can be the server. See docs/operate.md.`,
-		Example: "  divisi serve backup /backup/divisi-$(date +%F)",
+		Example: "  divisi server backup /backup/divisi-$(date +%F)",
 		RunE: func(c *cobra.Command, args []string) error {
 			saved, err := hub.Backup(s.Log.WithContext(c.Context()), s.StateDir, args[0])
 			if err != nil {
@@ -35,10 +35,10 @@ func (s *serveCommand) restore() *cobra.Command {
 		Use:   "restore DIR",
 		Short: "Put a backup in place of a server that is gone",
 		Long: `Put the backup DIR into this state directory, which must be new or empty, after each of its files was found
-to be whole. Then start divisi serve with the same --listen and --host: members come back by themselves. The
+to be whole. Then start divisi server start with the same --listen and --host: members come back by themselves. The
 log goes on far behind the backup, so that nothing which an old worker still does can be taken for a part of
 it. What happened after the backup is lost. See docs/operate.md.`,
-		Example: "  divisi serve restore /backup/divisi-2026-11-28 --state-dir /var/lib/divisi",
+		Example: "  divisi server restore /backup/divisi-2026-11-28 --state-dir /var/lib/divisi",
 		RunE: func(c *cobra.Command, args []string) error {
 			saved, err := hub.Restore(s.Log.WithContext(c.Context()), args[0], s.StateDir)
 			if err != nil {
@@ -47,7 +47,7 @@ it. What happened after the backup is lost. See docs/operate.md.`,
 			return s.Print(func(b *strings.Builder) error {
 				at := saved.Time.Local().Format(time.DateTime)
 				fmt.Fprintf(b, "%s has the server of %s: %s\n", s.StateDir, at, savedLine(saved))
-				fmt.Fprintf(b, "Start it, at the address and with the hosts that it had:  %s serve\n", s.Command())
+				fmt.Fprintf(b, "Start it, at the address and with the hosts that it had:  %s server start\n", s.Command())
 				return nil
 			}, saved)
 		},

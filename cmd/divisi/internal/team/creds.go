@@ -14,14 +14,14 @@ import (
 	"divisi/orchestrator/hub"
 )
 
-// NewCreds makes divisi creds.
-func NewCreds(g *Globals) *cobra.Command {
+// newCreds makes divisi server creds.
+func newCreds(g *Globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "creds",
 		Short: "List, revoke or rotate members of this machine's server",
-		Long: `List who may use the server of this state directory (divisi serve): workers, people, viewers, and the
+		Long: `List who may use the server of this state directory (divisi server start): workers, people, viewers, and the
 tokens that can still be used. Who is revoked is disconnected at once, and admitted no more.`,
-		Example: "  divisi creds list\n  divisi creds revoke build7",
+		Example: "  divisi server creds list\n  divisi server creds revoke build7",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listCreds(c.Context()) },
 	}
@@ -29,10 +29,10 @@ tokens that can still be used. Who is revoked is disconnected at once, and admit
 	rotate := &cobra.Command{
 		Use:   "rotate NAME",
 		Short: "Make a token that gives a member another key",
-		Long: `Print a token that gives the member NAME another key, for divisi join or divisi worker --join on its
+		Long: `Print a token that gives the member NAME another key, for divisi server join or divisi server worker --join on its
 machine; it lives ten minutes, and ends the one before. When it is used, the key before ends, and its
 connections are cut. A worker that is started with it waits for the one whose key it has replaced.`,
-		Example: "  divisi creds rotate build7 | ssh build7 divisi worker --join -",
+		Example: "  divisi server creds rotate build7 | ssh build7 divisi server worker --join -",
 		RunE: func(c *cobra.Command, args []string) error {
 			token, err := hub.Rotate(g.Log.WithContext(c.Context()), g.StateDir, args[0], webSocket)
 			if err != nil {
@@ -47,14 +47,14 @@ connections are cut. A worker that is started with it waits for the one whose ke
 		Short: "List members, and tokens that can still be used",
 		Long: "List the members of the server of this state directory with their open connections, and the tokens that can\n" +
 			"still be used.",
-		Example: "  divisi creds list --output json",
+		Example: "  divisi server creds list --output json",
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listCreds(c.Context()) },
 	}, &cobra.Command{
 		Use:   "revoke NAME",
 		Short: "Disconnect a member and admit it no more, or end a token",
 		Long: `Disconnect the member NAME, and admit its key no more. What a worker was at goes on elsewhere. NAME may
 be a token of the list too: then it admits no more members, and those that it has admitted stay.`,
-		Example: "  divisi creds revoke build7",
+		Example: "  divisi server creds revoke build7",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := hub.Revoke(g.Log.WithContext(c.Context()), g.StateDir, args[0]); err != nil {
 				return err
@@ -74,7 +74,7 @@ func (g *Globals) listCreds(ctx context.Context) error {
 		g.Notice(expiry)
 	}
 	if len(all) == 0 {
-		return g.Print(cli.Say("%s", g.Calls("Nothing has joined. Make a token with: divisi serve token\n")))
+		return g.Print(cli.Say("%s", g.Calls("Nothing has joined. Make a token with: divisi server token\n")))
 	}
 	rows := [][]string{{"name", "role", "tags", "connections", "joined", "uses", "ends"}}
 	for _, k := range all {
@@ -99,16 +99,16 @@ func when(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// NewJoinKey makes divisi joinkey.
-func NewJoinKey(g *Globals) *cobra.Command {
+// newJoinKey makes divisi server joinkey.
+func newJoinKey(g *Globals) *cobra.Command {
 	o := hub.TokenOptions{Role: "worker"}
 	c := &cobra.Command{
 		Use:   "joinkey",
 		Short: "Make a token that many machines join with",
 		Long: `A key for machines that come and go, such as those of CI: each of them joins with it as a worker of its
-own, as long as it lives and has uses left. divisi creds list shows what is left of it, and divisi creds
+own, as long as it lives and has uses left. divisi server creds list shows what is left of it, and divisi server creds
 revoke ends it.`,
-		Example: "  divisi joinkey create --uses 50 --ttl 24h --tag ci > key",
+		Example: "  divisi server joinkey create --uses 50 --ttl 24h --tag ci > key",
 		Args:    cobra.NoArgs,
 	}
 	var life string
@@ -117,7 +117,7 @@ revoke ends it.`,
 		Short: "Print a token for many workers",
 		Long: `Print a token with which --uses workers join the server of this state directory within --ttl. Each has
 the tags of --tag, whatever it says of itself.`,
-		Example: "  divisi joinkey create --uses 50 --ttl 24h --tag ci > key",
+		Example: "  divisi server joinkey create --uses 50 --ttl 24h --tag ci > key",
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if o.Life, err = cli.ParseAge("--ttl", life); err != nil {
 				return err

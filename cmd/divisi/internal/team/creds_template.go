@@ -12,7 +12,7 @@ func newCredsTemplate(g *Globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "template",
 		Short: "Print accounts and permissions for a NATS server or cluster that is there already",
-		Long: `Print what the operator of a NATS server or cluster sets up for divisi serve --nats: an account for each
+		Long: `Print what the operator of a NATS server or cluster sets up for divisi server start --nats: an account for each
 space, and in it a user for the host, which may do everything there, and one for each worker, person and
 viewer, with what it may publish and hear. The name of a user is part of its permissions. --worker,
 --person and --viewer name users (repeatable), each with its public key if you have it: build7=UABC…;
@@ -21,8 +21,8 @@ without any of them w1, p1 and v1 show how. Nothing is asked of a server.
 The format conf is a block of the configuration of a NATS server, nsc a script of commands of the tool nsc.
 See docs/bus.md, "Members of a cluster", for what an account does not deny.` +
 			cli.Codes(cli.CodeOK, cli.CodeUsage),
-		Example: "  divisi creds template --worker build7=UABC… --person ada > accounts.conf\n" +
-			"  divisi creds template --space red --space blue --format nsc",
+		Example: "  divisi server creds template --worker build7=UABC… --person ada > accounts.conf\n" +
+			"  divisi server creds template --space red --space blue --format nsc",
 		RunE: func(*cobra.Command, []string) error {
 			if len(t.Workers)+len(t.Persons)+len(t.Viewers) == 0 {
 				t.Workers, t.Persons, t.Viewers = []string{"w1"}, []string{"p1"}, []string{"v1"}

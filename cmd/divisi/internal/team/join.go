@@ -13,16 +13,16 @@ import (
 	"divisi/orchestrator/depot"
 )
 
-// NewJoin makes divisi join.
-func NewJoin(g *Globals) *cobra.Command {
+// newJoin makes divisi server join.
+func newJoin(g *Globals) *cobra.Command {
 	var as, me string
 	c := &cobra.Command{
 		Use:   "join FILE",
 		Short: "Join a server with a token, for --on",
-		Long: `Exchange a token, which divisi serve token prints, for a login that this machine keeps. The key of the
+		Long: `Exchange a token, which divisi server token prints, for a login that this machine keeps. The key of the
 login is made here and never sent. FILE is a file with the token, or - for standard input. Other
 commands then reach the server with --on NAME.`,
-		Example: "  divisi join - < token\n  divisi run \"Move from log to slog\" --on build.example.com --detach",
+		Example: "  divisi server join - < token\n  divisi run \"Move from log to slog\" --on build.example.com --detach",
 		RunE: func(c *cobra.Command, args []string) error {
 			name, at, _, err := g.join(c.Context(), args[0], as, me, false)
 			if err != nil {
@@ -59,11 +59,11 @@ func (g *Globals) join(
 	case err != nil:
 		return "", at, false, err
 	case worker && role != "worker":
-		return "", at, false, usage.Errorf("the token is for a %s: use it with divisi join", role)
+		return "", at, false, usage.Errorf("the token is for a %s: use it with divisi server join", role)
 	case !worker && role == "worker":
 		defer func() {
 			if err == nil {
-				g.Notice(g.Calls("the token was for a worker: start it with: divisi worker --on " + name))
+				g.Notice(g.Calls("the token was for a worker: start it with: divisi server worker --on " + name))
 			}
 		}()
 	}

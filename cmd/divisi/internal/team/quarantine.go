@@ -23,8 +23,8 @@ The server admits it no more, what it has at work goes on elsewhere, and the lim
 told other workers hold no more. In each run of the host, what it has
 signed since TIME proves nothing. What has landed with its proof alone is proven again by the final gates, on
 another worker, before the run ends. A run that had ended is stopped: divisi resume proves it again.`,
-		Example: "  divisi workers quarantine build-7 --since 2h --on build.example.com\n" +
-			"  divisi workers quarantine build-7 --since 2026-11-28T09:30:00Z --on build.example.com",
+		Example: "  divisi server workers quarantine build-7 --since 2h --on build.example.com\n" +
+			"  divisi server workers quarantine build-7 --since 2026-11-28T09:30:00Z --on build.example.com",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return w.isolate(c.Context(), args[0], since) },
 	}

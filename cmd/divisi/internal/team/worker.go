@@ -12,8 +12,8 @@ import (
 	"divisi/orchestrator/station"
 )
 
-// NewWorker makes divisi worker.
-func NewWorker(g *Globals) *cobra.Command {
+// newWorker makes divisi server worker.
+func newWorker(g *Globals) *cobra.Command {
 	var o station.WorkerOptions
 	var toolchain, remotes []string
 	var with workerServer
@@ -26,7 +26,8 @@ models with the keys in its own environment. It needs git, and what the gates of
 
 The first SIGTERM or Ctrl-C takes nothing more, lets agents end their turn (at most --grace) and hands
 back what is left; the second ends at once.`,
-		Example: "  divisi worker --join - < token\n  divisi worker --on build.example.com --tag big --idle-exit 10m",
+		Example: "  divisi server worker --join - < token\n" +
+			"  divisi server worker --on build.example.com --tag big --idle-exit 10m",
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if o.Toolchain, err = pairs("--toolchain", toolchain); err == nil {
 				o.Remotes, err = pairs("--remote", remotes)

@@ -23,17 +23,18 @@ type workersCommand struct {
 	call hub.WorkerCall
 }
 
-// NewWorkers makes divisi workers.
-func NewWorkers(g *Globals) *cobra.Command {
+// newWorkers makes divisi server workers.
+func newWorkers(g *Globals) *cobra.Command {
 	w := &workersCommand{Globals: g}
 	c := &cobra.Command{
 		Use:   "workers",
 		Short: "List the workers of a server (drain, pause, resume, quarantine)",
 		Long: `List the workers of a server: what they are, how much they do at once, what they work on, and what they
 lack for the runs that they know, and which limits of model services they keep to.`,
-		Example: "  divisi workers --on build.example.com\n  divisi workers pause --tag big --for 30m --on build.example.com",
-		Args:    cobra.NoArgs,
-		RunE:    func(c *cobra.Command, _ []string) error { return w.list(c.Context()) },
+		Example: "  divisi server workers --on build.example.com\n" +
+			"  divisi server workers pause --tag big --for 30m --on build.example.com",
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return w.list(c.Context()) },
 	}
 	c.AddCommand(
 		w.verb("drain", "Have a worker take nothing more, end its turns and leave"),
@@ -49,7 +50,7 @@ func (w *workersCommand) verb(name, short string) *cobra.Command {
 		Use:     name + " [WORKER]",
 		Short:   short,
 		Long:    short + ".\nWithout WORKER, all workers with the tag of --tag.",
-		Example: fmt.Sprintf("  divisi workers %s build-7 --on build.example.com", name),
+		Example: fmt.Sprintf("  divisi server workers %s build-7 --on build.example.com", name),
 		RunE: func(c *cobra.Command, args []string) error {
 			w.call.Verb, w.call.Name = name, strings.Join(args, "")
 			return w.ask(c.Context())
@@ -95,7 +96,8 @@ func (w *workersCommand) list(ctx context.Context) error {
 		return fmt.Errorf("read the list of workers: %w", err)
 	}
 	if len(list) == 0 {
-		return w.Print(cli.Say("There are no workers on %s. Start one on its machine with: divisi worker --on NAME\n", w.At))
+		return w.Print(cli.Say("There are no workers on %s. Start one on its machine with: divisi server worker --on NAME\n",
+			w.At))
 	}
 	rows := [][]string{{"worker", "state", "agents", "gates", "at", "system", "version", "tags", "lacks"}}
 	for i := range list {
@@ -106,7 +108,7 @@ func (w *workersCommand) list(ctx context.Context) error {
 		if why := list[i].Why; why != "" {
 			text += fmt.Sprintf("\n%s.\n", display.Sanitize(why))
 			if list[i].System != "" { // else the server speaks for it, and does not let it in
-				text += w.Calls(fmt.Sprintf("It ends with: divisi workers drain %s\n", list[i].Worker))
+				text += w.Calls(fmt.Sprintf("It ends with: divisi server workers drain %s\n", list[i].Worker))
 			}
 		}
 	}
@@ -173,7 +175,7 @@ func limitLines(list []workerRow) string {
 	}
 	slices.Sort(lines)
 	return "\n" + strings.Join(lines, "") +
-		"What a worker told that may lie ends with: divisi workers quarantine WORKER --since TIME\n"
+		"What a worker told that may lie ends with: divisi server workers quarantine WORKER --since TIME\n"
 }
 
 func (r *workerRow) cells() []string {

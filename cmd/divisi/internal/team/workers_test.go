@@ -17,7 +17,7 @@ func TestLimitsOfWorkersAreToldOnce(t *testing.T) {
 	require.Equal(t, `
 limit "" of m, told by worker w1, holds until 2026-11-28 12:30:00 on w1
 quota "per day" of m, told by worker w2, holds until 2026-11-28 12:30:01 on w1, w2
-What a worker told that may lie ends with: divisi workers quarantine WORKER --since TIME
+What a worker told that may lie ends with: divisi server workers quarantine WORKER --since TIME
 `, limitLines([]workerRow{
 		{Worker: "w1", Limits: []workerLimit{one, {For: "limit", Model: "m", Until: at, From: "w1"}}}, {Worker: "w2", Limits: []workerLimit{later}},
 	}))
