@@ -91,6 +91,31 @@ func (s *Store) Kept(key string) (*run.KeptBaseline, error) {
 	return &k, nil
 }
 
+// Took returns how long each gate took on the base commit that was tried last, by the baselines of a directory; nil where none is
+// kept.
+func Took(dir string) (took map[string]time.Duration) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var newest run.KeptBaseline
+	for _, e := range entries {
+		var f file
+		var k run.KeptBaseline
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err == nil && json.Unmarshal(data, &f) == nil && json.Unmarshal(f.Kept, &k) == nil && k.Made.After(newest.Made) {
+			newest = k
+		}
+	}
+	for _, r := range newest.Receipts {
+		if took == nil {
+			took = map[string]time.Duration{}
+		}
+		took[r.Gate] = r.Duration
+	}
+	return took
+}
+
 // Keep keeps a baseline in place of another one of its key, and forgets the oldest ones.
 func (s *Store) Keep(key string, k *run.KeptBaseline) error {
 	if err := errors.Join(s.write(key, k), gocache.Mark(s.Cache, key)); err != nil {

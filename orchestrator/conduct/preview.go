@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/depot"
 	"divisi/orchestrator/fault"
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/plan"
@@ -35,6 +37,8 @@ type Previewed struct {
 type PreviewedGate struct {
 	Name    string
 	Command []string
+	// Took is how long it took on the base commit that was tried last; 0 where that is not known.
+	Took time.Duration
 }
 
 // refused are the reasons for which a run of the checkout would not begin as it stands. Nothing is run for them.
@@ -65,6 +69,7 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 		return p, fmt.Errorf("make a temporary directory: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(h.Path)) }()
+	took := depot.GateTimes(h.Caches)
 	h.Caches = filepath.Join(h.Path, "caches")
 	data, err := h.tryPlan(ctx, o)
 	if err != nil {
@@ -74,7 +79,7 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 		h.coded("note: "+noGates+"; a run needs a gate", usage.NoGates)
 	}
 	for _, g := range h.Spec.Project.Gates {
-		p.Gates = append(p.Gates, PreviewedGate{g.Name, g.Command})
+		p.Gates = append(p.Gates, PreviewedGate{g.Name, g.Command, took[g.Name]})
 	}
 	p.Detected, p.Setup, p.Refused = h.Spec.Detected, h.Spec.Proposed, h.refused(ctx, o)
 	if err := h.workers().gates(); err != nil {

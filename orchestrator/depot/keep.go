@@ -106,3 +106,6 @@ func (p *Place) Baselines(host func() (string, error)) *baseline.Store {
 		Dir: baseline.Below(p.Caches), Cache: filepath.Join(p.Caches, string(sandbox.Gates)), Host: host, Clock: Now,
 	}
 }
+
+// GateTimes returns how long each gate took on the base commit that was tried last, by name.
+func GateTimes(caches string) map[string]time.Duration { return baseline.Took(baseline.Below(caches)) }

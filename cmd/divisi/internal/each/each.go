@@ -2,7 +2,6 @@ package each
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -122,13 +121,8 @@ func (e *command) run(ctx context.Context) error {
 	if e.save != "" {
 		return e.write(change)
 	}
-	plan, role, err := change.Texts("")
-	if err != nil {
+	if err := e.take(change); err != nil {
 		return err
-	}
-	e.Plan = &orchestrator.File{Name: "each", Data: []byte(plan)}
-	if role != "" {
-		e.Roles = []orchestrator.File{{Name: name + ".md", Data: []byte(role)}}
 	}
 	if !e.Interactive() && change.Guessed {
 		e.Aside(display.Sanitize("The files are those with a match of " + change.Plan.Tasks[0].Shard.Match +
@@ -147,6 +141,19 @@ func (e *command) run(ctx context.Context) error {
 		e.Landed = m.Merge
 	}
 	return e.Start(ctx, e.Flags)
+}
+
+// take has the run carry out a change.
+func (e *command) take(c Change) error {
+	plan, role, err := c.Texts("")
+	if err != nil {
+		return err
+	}
+	e.Plan = &orchestrator.File{Name: "each", Data: []byte(plan)}
+	if role != "" {
+		e.Roles = []orchestrator.File{{Name: name + ".md", Data: []byte(role)}}
+	}
+	return nil
 }
 
 // maxList bounds a list of files, in bytes.
@@ -243,72 +250,4 @@ func (e *command) write(c Change) error {
 		"  git add .divisi && git commit -m 'Add the change %s'   # a run reads the role from the commit\n"+
 		"  %s run --plan %s\n", e.save, e.Globals.Command(), at)
 	return err
-}
-
-// preview shows change, files and gates, and asks.
-func (e *command) preview(ctx context.Context, c Change) error {
-	p, err := e.Preview(ctx, &e.Flags)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(p.Refused...); err != nil {
-		return err
-	}
-	if p.Detected {
-		fmt.Fprintln(e.Out, "No settings are known for this repository: setup and gates are found and tried first")
-		if err := e.InitFirst(ctx, &e.Flags); err != nil {
-			return err
-		}
-		if p, err = e.Preview(ctx, &e.Flags); err != nil {
-			return err
-		}
-	}
-	lines, err := told(c, p)
-	if err != nil {
-		return err
-	}
-	for _, line := range display.Columns(lines, 2) {
-		fmt.Fprintln(e.Out, line)
-	}
-	return e.Confirm(ctx, e.Out, "Run it?", "nothing was run")
-}
-
-// maxGates is how many gates a preview names.
-const maxGates = 8
-
-// told is the preview in lines.
-func told(c Change, p orchestrator.Previewed) ([][]string, error) {
-	var plan struct {
-		Tasks []spec.Task `json:"tasks"`
-		Notes []string    `json:"notes"`
-	}
-	if err := json.Unmarshal(p.Plan, &plan); err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
-	}
-	files := 0
-	for _, t := range plan.Tasks {
-		files += len(t.Files)
-	}
-	which := "all of them, as no --match names some"
-	switch shard := c.Plan.Tasks[0].Shard; {
-	case shard == nil:
-		which = "those that --from lists"
-	case c.Guessed:
-		which = "with a match of " + shard.Match + ", which is from the command"
-	case shard.Match != "":
-		which = "with a match of " + shard.Match
-	}
-	var gates []string
-	for _, g := range p.Gates {
-		gates = append(gates, g.Name)
-	}
-	lines := [][]string{
-		{"change", display.Sanitize(c.Plan.Goal)},
-		{"files", fmt.Sprintf("%d, %s; %s", files, display.Sanitize(which), text.Count(len(plan.Tasks), "task"))},
-		{"gates", display.Sanitize(text.Some(gates, maxGates))},
-	}
-	for _, n := range text.Few(plan.Notes, maxGates) {
-		lines = append(lines, []string{"note", display.Sanitize(n)})
-	}
-	return lines, nil
 }
