@@ -39,6 +39,15 @@ func (g *Git) CreateMirror(ctx context.Context, dir string, c *Checkout, commit 
 	})
 }
 
+// BorrowMirror makes a mirror that reads the objects of the checkout instead of having them: nothing is copied, and no id of an
+// object is proven. Commands in a sandbox see none of them. Errors: *PartialError.
+func (g *Git) BorrowMirror(ctx context.Context, dir string, c *Checkout, commit string) (*Repo, error) {
+	if err := g.Lacks(ctx, c, commit); err != nil {
+		return nil, err
+	}
+	return g.createMirror(ctx, dir, commit, skeleton{exclude: c.exclude, borrow: c.borrow()}, func(string) error { return nil })
+}
+
 // cutOff makes a repository that reads the objects of a checkout, and has one of its commits without its history.
 func (g *Git) cutOff(c *Checkout, commit string) (r *Repo, remove func() error, err error) {
 	if err := checkIDs(commit); err != nil {

@@ -49,7 +49,9 @@ type Half struct {
 	Git      *git.Git
 	Checkout *git.Checkout // nil for an order
 	Mirror   *git.Repo
-	Bus      *bus.Bus
+	// previewed reports that the plan is shown, and that the run does not begin.
+	previewed bool
+	Bus       *bus.Bus
 	// full ends the run because its store is full, or stops it in order.
 	full context.CancelCauseFunc
 	// Ordered reports that the run was submitted: there is no checkout. exclude are the lists of what git ignores.

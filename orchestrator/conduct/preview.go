@@ -70,7 +70,7 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(h.Path)) }()
 	took := depot.GateTimes(h.Caches)
-	h.Caches = filepath.Join(h.Path, "caches")
+	h.Caches, h.previewed = filepath.Join(h.Path, "caches"), true
 	data, err := h.tryPlan(ctx, o)
 	if err != nil {
 		return p, err
@@ -100,9 +100,14 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 	return p, err
 }
 
-// newMirror makes a mirror of the base commit, with the names that trees have from the checkout.
-func (h *Half) newMirror(ctx context.Context, dir string) (*git.Repo, error) {
-	m, err := h.mirrorBase(ctx, dir)
+// newMirror makes a mirror of the base commit, with the names that trees have from the checkout. That of a preview copies nothing,
+// but where a command of a shard rule needs the objects.
+func (h *Half) newMirror(ctx context.Context, dir string) (m *git.Repo, err error) {
+	if h.previewed && !h.shardsByCommand() {
+		m, err = h.Git.BorrowMirror(ctx, dir, h.Checkout, h.Spec.Base)
+	} else {
+		m, err = h.mirrorBase(ctx, dir)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,8 @@ const sed = "s/oldCall(/newCall(/"
 
 // BenchmarkCodemod has the program change files with sed, and a script do the same in the checkout: xargs with the same files a
 // call, add, commit, and one run of the same gate. limit-s is three times the script, counted as at least a second, and three
-// seconds. cpu-ms/task is the processor time without gates.
+// seconds. cpu-ms/task is the processor time without gates. each/plan is the time of divisi each against that of the same change by
+// a plan, both with a kept baseline; preview/grep is that of the preview against git grep.
 func BenchmarkCodemod(b *testing.B) {
 	program := buildCommand(b, "divisi/cmd/divisi")
 	for _, c := range []struct {
@@ -38,6 +39,7 @@ func BenchmarkCodemod(b *testing.B) {
 	}{
 		{"1000-files", codemod{files: 1000, uses: 1000, gate: "true"}},
 		{"1000-files-of-5", codemod{files: 1000, uses: 1000, size: 5, gate: "true"}},
+		{"1000-of-10000-files", codemod{files: 10000, uses: 1000, gate: "true"}},
 		{"5000-files", codemod{files: 5000, uses: 5000, gate: "true"}},
 		{"200-of-25000-files", codemod{
 			files: 25000, uses: 200, size: 4, gate: "sleep 4; find . -name '*.txt' -print0 | xargs -0 sha256sum | tail -n 1",
@@ -87,6 +89,9 @@ func (c codemod) round(b *testing.B, l *large, m medians) {
 		"git -c user.name=t -c user.email=t@t commit -q -m mod && { %s; }", size, sed, c.gate))
 	proof := l.shell(b, c.gate)
 	sh(b, l.repo, "git diff --exit-code HEAD divisi/"+l.newest(b)+" && git reset -q --hard HEAD~1")
+	if c.size == 0 {
+		c.each(b, l, m)
+	}
 	m.add("wall-s", made.wall.Seconds())
 	m.add("script-s", byHand.wall.Seconds())
 	m.add("times-script", made.wall.Seconds()/byHand.wall.Seconds())
@@ -99,6 +104,18 @@ func (c codemod) round(b *testing.B, l *large, m medians) {
 	for unit, value := range accounts(b, l.program, l.state) {
 		m.add(unit, value)
 	}
+}
+
+// each has the same change made by one line.
+func (c codemod) each(b *testing.B, l *large, m medians) {
+	b.Helper()
+	plan := l.takes(b, l.args()...)
+	each := l.takes(b, "each", "--by", "file", "--match", `oldCall\(`, "--repo", l.repo, "--yes", "--state-dir", l.state,
+		"--", "sed", "-i", "-e", sed, "{files}")
+	m.add("each/plan", each/plan)
+	preview := l.takes(b, l.args("--dry-run")...)
+	m.add("preview-s", preview)
+	m.add("preview/grep", preview/l.shell(b, "git grep -c 'oldCall(' >/dev/null").wall.Seconds())
 }
 
 // newest is the id of the newest run.
