@@ -49,10 +49,10 @@ those that have what a substitution of sed or perl looks for; else all.
 
 In a repository without settings it first does what divisi init does. On a terminal it shows what it is
 about to do, and asks.` + cli.CodesOfRuns(),
-		Example: `  divisi each --then 'gofmt -w {files}' -- sed -i 's/ioutil\.ReadFile/os.ReadFile/g' {files}
+		Example: `  divisi each --then 'goimports -w {files}' -- sed -i 's/ioutil\.ReadFile/os.ReadFile/g' {files}
   divisi each --match 'log\.Print' --by package -- ./fix.sh {files}
-  divisi each --ast-grep 'ioutil.ReadFile($A)' --rewrite 'os.ReadFile($A)' --lang go
-  divisi each --from list.txt -- prog {files}
+  divisi each --ast-grep 'strings.Replace($A, $B, $C, -1)' --rewrite 'strings.ReplaceAll($A, $B, $C)' --lang go
+  divisi each --from ../list.txt -- gofmt -s -w {files}
   divisi each --role generator "Move this package to slog" --match 'log\.Print'`,
 		Args: e.args,
 		RunE: func(c *cobra.Command, _ []string) error { return e.run(c.Context()) },
