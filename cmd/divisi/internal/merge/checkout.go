@@ -24,6 +24,8 @@ type checkout struct {
 	top, branch, head string
 	// remote is the remote whose default branch is checked out; "" for none.
 	remote string
+	// env are variables of git beside those of this process.
+	env []string
 }
 
 // git runs git in the checkout and returns what it prints, without the last end of a line. Where it fails the error has what it
@@ -33,7 +35,7 @@ func (c *checkout) git(ctx context.Context, args ...string) (string, error) {
 		"-C", c.top, "-c", "core.fsmonitor=false", "-c",
 		"core.hooksPath=" + os.DevNull,
 	}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0")
+	cmd.Env = append(append(os.Environ(), "GIT_OPTIONAL_LOCKS=0"), c.env...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -123,6 +125,20 @@ func (c *checkout) remoteOf(ctx context.Context) string {
 		}
 	}
 	return ""
+}
+
+// aside has git put the objects that it makes into a directory of their own, which remove removes.
+func (c *checkout) aside(ctx context.Context) (remove func() error, err error) {
+	objects, err := c.git(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "divisi-merge-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the objects of a merge: %w", err)
+	}
+	c.env = []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + objects}
+	return func() error { return os.RemoveAll(dir) }, nil
 }
 
 // errConflict is the class of merges with conflicts.

@@ -85,10 +85,17 @@ func (m *Command) run(ctx context.Context, args []string) error {
 }
 
 // Merge merges what a run has landed.
-func (m *Command) Merge(ctx context.Context, id string) error {
+func (m *Command) Merge(ctx context.Context, id string) (err error) {
 	c, err := open(ctx, m.repo)
 	if err != nil {
 		return err
+	}
+	if m.dryRun {
+		remove, aerr := c.aside(ctx)
+		if aerr != nil {
+			return aerr
+		}
+		defer func() { err = errors.Join(err, remove()) }()
 	}
 	l, err := m.landed(ctx, c, id)
 	if err != nil {
