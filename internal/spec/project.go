@@ -102,9 +102,10 @@ type Project struct {
 	Summaries  Summaries             `json:"summaries,omitzero" jsonschema:"How large output is summarised."`
 
 	Delegation Delegation `json:"delegation,omitzero" jsonschema:"Bounds of what agents ask of other agents."`
-	// Prove, Commits and GatePermits rule the landing queue.
+	// Prove, Commits, CoAuthor and GatePermits rule the landing queue.
 	Prove       string `json:"prove,omitempty" enum:"batch,each" jsonschema:"batch (default): gates run on many patches merged together. each: on one patch at a time; the command line wins."`
 	Commits     string `json:"commits,omitempty" enum:"set,each" jsonschema:"set (default): a change set lands as one commit. each: as one for each patch of its tasks."`
+	CoAuthor    string `json:"co_author,omitempty" jsonschema:"Who commits with an agent's patch name as co-author, e.g. Gemini <gemini@example.com>; default none."`
 	GatePermits int    `json:"gate_permits,omitempty" minimum:"0" jsonschema:"Trees that are tested at once; default one for every 4 cores, at least 1."`
 
 	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; the command line wins."`
@@ -228,6 +229,7 @@ func (p *Project) RoleProblems(role *Role) []Problem {
 
 var (
 	envName  = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	coAuthor = lazyregexp.New(`^[^<>\pC]{1,100} <[^<>\s\pC]{1,100}@[^<>\s\pC]{1,100}>$`)
 	secret   = lazyregexp.New(`(?i)KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL`)
 	gateName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 )
@@ -276,6 +278,9 @@ func (p *Project) Validate() []Problem {
 		p.fallbackProblems(v, alias)
 		p.strongerProblems(v, alias)
 		p.placeProblems(v, alias)
+	}
+	if p.CoAuthor != "" && !coAuthor.MatchString(p.CoAuthor) {
+		v.addf("co_author", "", "%q must be a name and an address: NAME <name@example.com>", p.CoAuthor)
 	}
 	for i, glob := range p.Protected {
 		v.glob(fmt.Sprintf("protected[%d]", i), glob)

@@ -103,3 +103,15 @@ func TestLoopbackOfAProjectIsForItsSetup(t *testing.T) {
 	p.Setup.Command = []string{"make", "deps"}
 	require.Empty(t, p.Validate())
 }
+
+// A co-author goes into the trailers of commits: no other line may come of it.
+func TestCoAuthorIsANameAndAnAddress(t *testing.T) {
+	t.Parallel()
+	for text, right := range map[string]bool{
+		"Gemini 3.8 <gemini@example.com>": true, "Zoë <z@x.y>": true, "gemini@example.com": false, "G <localhost>": false,
+		"G <g@x.y>\nDivisi-Unverified: no": false, "G\n <g@x.y>": false, "G <g@x.y> <h@x.y>": false, "<g@x.y>": false,
+	} {
+		p := Project{CoAuthor: text}
+		require.Equal(t, right, !strings.Contains(said(p.Validate()), "co_author"), text)
+	}
+}

@@ -10,11 +10,15 @@ import (
 	"divisi/orchestrator/console/reports"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
+	"divisi/orchestrator/view/result"
 	"divisi/orchestrator/view/stats"
 )
 
-// maxFlakes bounds the flaky failures that the end lists.
-const maxFlakes = 5
+// maxFlakes bounds the flaky failures that the end lists, maxFirst the tasks to read first.
+const (
+	maxFlakes = 5
+	maxFirst  = 3
+)
 
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
 func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p paint, now time.Time) {
@@ -29,6 +33,9 @@ func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p pai
 		b.WriteString(view.Tally(tasks) + " · ")
 	}
 	fmt.Fprintf(b, "%s\n  wall clock: %s\n", v.Spent(now), stats.TimesOf(v.State).Wall())
+	if r := result.Of(v.State); r != nil {
+		writeResult(b, r)
+	}
 	for _, u := range told {
 		fmt.Fprintf(b, "  no gate reads %s\n", display.Safe(u.String()))
 	}
@@ -58,5 +65,23 @@ func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p pai
 	reports.Tasks(b, view.Ranked(tasks)[:min(len(tasks), maxEndRows)], width-1)
 	if n := len(tasks) - maxEndRows; n > 0 {
 		fmt.Fprintf(b, "… and %d more\n", n)
+	}
+}
+
+// writeResult writes what was asked, what came of it, and what to read first.
+func writeResult(b *strings.Builder, r *result.Result) {
+	lines := []string{"asked: " + text.Clip(text.OneLine(r.Asked), text.MaxLine)}
+	if r.Files > 0 {
+		change := fmt.Sprintf("change: %s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
+		if len(r.Directories) > 1 {
+			change += ", most in " + r.Directories[0].Name
+		}
+		lines = append(lines, change)
+	}
+	for _, risk := range text.Few(text.Each(r.Risks), maxFirst) {
+		lines = append(lines, "read first: "+risk)
+	}
+	for _, line := range lines {
+		b.WriteString("  " + display.Safe(line) + "\n")
 	}
 }

@@ -50,6 +50,8 @@ type Candidate struct {
 	Commit, Base string
 	// Unverified is why the patch is not proven; empty when it is. Better is what is left of what it mends.
 	Unverified, Better string
+	// CoAuthor is who a commit of an agent's patch names as co-author; empty for none.
+	CoAuthor string
 }
 
 // candidateOf is the newest patch of a task.
@@ -59,6 +61,9 @@ func candidateOf(in facts, t *run.Task) Candidate {
 	c.Unverified, c.Better = caveatsOf(in, t)
 	if role.Executor == spec.ExecutorModel {
 		c.Model = in.spec.Project.ModelName(role.Model)
+	}
+	if role.Executor == spec.ExecutorModel || role.Usage != "" {
+		c.CoAuthor = in.spec.Project.CoAuthor
 	}
 	if t.Result.Patch != nil {
 		c.Commit = t.Result.Patch.Commit
@@ -240,6 +245,7 @@ func (a Merge) message(merged []Merged) string {
 	tasks, first, of := 0, merged[0], Candidate{}
 	for i, c := range merged {
 		of.Unverified, of.Better = cmp.Or(of.Unverified, c.Unverified), cmp.Or(of.Better, c.Better)
+		of.CoAuthor = cmp.Or(of.CoAuthor, c.CoAuthor)
 		if slices.ContainsFunc(merged[i+1:], func(m Merged) bool { return m.Task == c.Task }) {
 			continue // its newest attempt names it
 		}
@@ -249,6 +255,7 @@ func (a Merge) message(merged []Merged) string {
 	head := fmt.Sprintf("%s (change set of %s)\n\nDivisi-Run: %s\nDivisi-Set: %s\n",
 		a.Set, text.Count(tasks, "task"), first.Run, a.Set)
 	trailers(&b, of.caveats())
+	trailers(&b, of.coAuthor())
 	return head + b.String()
 }
 
@@ -261,6 +268,7 @@ func Message(c Candidate) string {
 	trailers(&b, [][2]string{{"Divisi-Run", c.Run}})
 	trailers(&b, c.own())
 	trailers(&b, c.caveats())
+	trailers(&b, c.coAuthor())
 	return b.String()
 }
 
@@ -268,6 +276,9 @@ func Message(c Candidate) string {
 func (c Candidate) caveats() [][2]string {
 	return [][2]string{{"Divisi-Better", c.Better}, {"Divisi-Unverified", c.Unverified}}
 }
+
+// coAuthor is the trailer that code hosts read.
+func (c Candidate) coAuthor() [][2]string { return [][2]string{{"Co-authored-by", c.CoAuthor}} }
 
 // own are the trailers that name a task's part in a commit.
 func (c Candidate) own() [][2]string {

@@ -7,6 +7,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"divisi/internal/spec"
+	"divisi/internal/testkit/runtest"
+	"divisi/orchestrator/run"
 )
 
 // scripted merges by concatenation; a commit named in conflicts does not merge.
@@ -76,7 +80,24 @@ func TestMessageHasTrailers(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Move a\n\nDivisi-Run: r\nDivisi-Task: t\nDivisi-Attempt: 2\nDivisi-Role: generator\nDivisi-Model: m\n",
 		Message(Candidate{Run: "r", Task: "t", Title: "Move a\nDivisi-Task: forged", Role: "generator", Model: "m", Attempt: 2}))
-	require.Equal(t, "t\n\nDivisi-Task: t\nDivisi-Attempt: 1\n", Message(Candidate{Task: "t", Title: " ", Attempt: 1}))
+	require.Equal(t, "t\n\nDivisi-Task: t\nDivisi-Attempt: 1\nCo-authored-by: G <g@x.y>\n",
+		Message(Candidate{Task: "t", Title: " ", Attempt: 1, CoAuthor: "G <g@x.y>"}))
+}
+
+// A person and a command are no co-authors: an agent is, once for a set.
+func TestAnAgentIsACoAuthor(t *testing.T) {
+	t.Parallel()
+	roles := runtest.Roles()
+	roles["codemod"] = spec.Role{Name: "codemod", Executor: spec.ExecutorCommand, Writes: true}
+	l := runtest.New(t, run.Spec{Base: "b", Roles: roles, Project: spec.Project{CoAuthor: "G <g@x.y>"}}, run.Running)
+	l.Plan(spec.Task{ID: "a", Role: "generator"}, spec.Task{ID: "c", Role: "codemod"})
+	for id, want := range map[string]string{"a": "G <g@x.y>", "c": ""} {
+		l.Dispatched(id, l.Tasks.ByID[id].Task.Role, 1, "b")
+		l.Ended(id, 1, runtest.Patched("p", "t", "b"))
+		require.Equal(t, want, candidateOf(factsOf(l.State), l.Tasks.ByID[id]).CoAuthor, id)
+	}
+	both := []Merged{{Candidate: Candidate{Task: "c"}}, {Candidate: Candidate{Task: "a", CoAuthor: "G <g@x.y>"}}}
+	require.Regexp(t, `Divisi-Task: a\n[^\n]*\nCo-authored-by: G <g@x.y>\n$`, Merge{Set: "s"}.message(both))
 }
 
 // A task whose patch of an earlier attempt was kept is in a set twice.

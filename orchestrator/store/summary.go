@@ -21,7 +21,7 @@ import (
 )
 
 // summaryVersion is that of the format of a summary. It changes with what a report has or means.
-const summaryVersion = 10
+const summaryVersion = 11
 
 // concludeTime bounds how long the end of a run takes to keep its summary; the next command that reads the run keeps it too.
 const concludeTime = 10 * time.Second

@@ -13,6 +13,7 @@ import (
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view/advice"
+	"divisi/orchestrator/view/result"
 	"divisi/orchestrator/view/stats"
 	"divisi/subagents/gate"
 	"divisi/subagents/wire"
@@ -109,6 +110,8 @@ type Report struct {
 	Files int `json:"files"`
 	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
 	TokensPerLanded int `json:"tokens_per_landed,omitempty"`
+	// Result is what a run that has ended has brought; nil before.
+	Result *result.Result `json:"result,omitempty"`
 	// Next are the commands that continue the run or use its result, the most useful first.
 	Next []advice.Way `json:"next,omitempty"`
 }
@@ -184,6 +187,7 @@ func Of(s *run.State) Report {
 	}
 	r.Unread, r.Told = Unread(s)
 	r.NewGates, r.CI = addedGates(s), CILines(s)
+	r.Result = result.Of(s)
 	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), advice.Next(s)
 	landed := 0
 	r.Tasks = Tasks(s)

@@ -9,6 +9,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/result"
 )
 
 // maxMarkdownRows bounds the rows of a table: code hosts cut a summary of more than 1 MiB.
@@ -64,6 +65,11 @@ func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) s
 				span(u.UsualWas + " → " + u.UsualIs), span(u.How),
 			}
 		})
+	if r.Result != nil {
+		markdownTable(w, "Read first", []string{"task", "why"}, r.Result.Risks, func(t *result.Risk) []string {
+			return []string{span(t.Task), span(strings.Join(t.Why, "; "))}
+		})
+	}
 	var landed, open, unchanged []view.Task
 	for _, t := range view.Ranked(slices.Clone(r.Tasks)) {
 		switch {

@@ -12,6 +12,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/result"
 )
 
 // Run writes the report of a run, given as JSON, at most width cells wide. Calls completes the commands of its next steps.
@@ -91,6 +92,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
 		Unverified(r.Unverified))
 	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
+	writeResult(f, r.Result)
 	for _, u := range r.Told {
 		f.addf(true, "told", "no gate reads %s", u)
 	}
@@ -142,6 +144,21 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 		w.WriteString("\nNext:\n")
 		Next(w, called(r.Next, calls))
 	}
+}
+
+// writeResult writes what a run that has ended has brought, and what is left.
+func writeResult(f fields, r *result.Result) {
+	if r == nil {
+		return
+	}
+	if len(r.Directories) > 1 {
+		f.add("", text.Each(r.Directories)...)
+	}
+	f.add("came", text.Each(r.Came)...)
+	f.add("risk", text.Each(r.Risks)...)
+	f.addf(r.RisksMore > 0, "risk", "and %d more", r.RisksMore)
+	f.add("left", text.Each(r.Left)...)
+	f.addf(r.LeftMore > 0, "left", "and %d more", r.LeftMore)
 }
 
 // writeNewGates writes the gates that were added to the run as the project file would have them.

@@ -233,6 +233,20 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	return append(ways, acts(s, act.Ended, t)...)
 }
 
+// For is the next step of a person for a task that has brought nothing.
+func For(s *run.State, t *run.Task) Way {
+	id := s.Spec.Run
+	switch {
+	case t.State == run.TaskHeld:
+		return way("decide about its patch", "decide", id)
+	case t.State == run.TaskParked && len(forgotten(s, []*run.Task{t})) > 0:
+		return way("add a task for the files that it needs", "retry", id, t.Task.ID, "--forgotten")
+	case t.State == run.TaskParked, t.State == run.TaskCancelled:
+		return way("try it again", "retry", id, t.Task.ID)
+	}
+	return way("continue the run", "resume", id)
+}
+
 // replan lists fixes for a goal that led to no change.
 func replan(s *run.State) []Way {
 	if s.Spec.Plan != nil || s.Head != s.Spec.Base || s.Works[run.MasterTask] == nil {

@@ -14,6 +14,7 @@ import (
 	"divisi/orchestrator/schedule"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/advice"
+	"divisi/orchestrator/view/result"
 	"divisi/orchestrator/view/stats"
 )
 
@@ -52,6 +53,8 @@ type Run struct {
 	Waited int64         `json:"waited"`
 	Phases []stats.Phase `json:"phases"`
 	Agents []view.Agent  `json:"agents"`
+	// Result is what a run that has ended has brought; nil before.
+	Result *result.Result `json:"result,omitempty"`
 	// Ways are a person's next steps, as commands.
 	Ways []advice.Way `json:"ways,omitempty"`
 	// Acts are the names of the acts that the run is offered now.
@@ -109,6 +112,7 @@ func Of(s *run.State, now time.Time) Run {
 		Created: view.Milliseconds(s.Spec.Created), Ended: view.Milliseconds(s.Ended), Last: view.Milliseconds(s.Time),
 		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: stats.Phases(s), Agents: agents,
 		Workers: view.Workers(s, agents), Queue: queueOf(s), Flaky: flakyGates(s),
+		Result:    result.Of(s),
 		Ways:      advice.Live(s),
 		Projected: view.Milliseconds(projected(s, now)),
 		Tasks:     make([]TaskRow, 0, len(s.Tasks.Order)+1),
