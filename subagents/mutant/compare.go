@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -84,16 +85,20 @@ func TouchedIn(ctx context.Context, e *Experiment, l Language, dir string, files
 		now := Renames(nil).texts(file, read[1][file].Tests)
 		maps.Copy(t.was, was)
 		maps.Copy(t.now, now)
-		rest := plain(without(string(e.Renames.In(before)), was)) != plain(without(string(after[file]), now))
-		t.All = t.All || rest && before != nil && after[file] != nil
+		rest := [2]string{plain(without(string(e.Renames.In(before)), was)), plain(without(string(after[file]), now))}
+		t.rest[0], t.rest[1] = t.rest[0]+rest[0]+"\n", t.rest[1]+rest[1]+"\n"
+		t.All = t.All || rest[0] != rest[1] && before != nil && after[file] != nil
 	}
 	tests = t.run(read)
-	if !t.All {
-		return t, tests, nil
+	all := t.All
+	if all {
+		tests = [2][]Test{}
 	}
-	tests = [2][]Test{}
+	if slices.ContainsFunc(e.Data.Readers, func(file string) bool { return path.Dir(file) == dir }) {
+		t.Read(e.Data)
+	}
 	for _, file := range files {
-		if path.Dir(file) == dir && l.IsTest(file) {
+		if path.Dir(file) == dir && l.IsTest(file) && (all || slices.Contains(e.Data.Readers, file)) {
 			tests[0], tests[1] = append(tests[0], Test{File: file}), append(tests[1], Test{File: file})
 		}
 	}
@@ -168,8 +173,8 @@ func plain(source string) string {
 }
 
 // Compare compares tests before and after a patch, until a time: both with the code after it where those before pass with that or
-// fail in an assertion, else each with its own. red are the tests that the code after it fails, and that pass as the patch leaves
-// them, with what they print.
+// fail in an assertion, else each with its own. red are the tests that the code after it fails, and that pass or are gone as the
+// patch leaves them, with what they print; those of them that the brief asks for are compared too, each with its own code.
 func (p *Interpreted) Compare(ctx context.Context, t *Touched, tests [2][]Test, until time.Time) (
 	c Comparison, red map[string]string, err error,
 ) {
@@ -187,38 +192,86 @@ func (p *Interpreted) Compare(ctx context.Context, t *Touched, tests [2][]Test, 
 	if err != nil {
 		return c, nil, err
 	}
-	before.tests = nil
-	for t, outcome := range was.Outcomes {
-		if outcome == Passed {
-			before.tests = append(before.tests, t)
+	if len(red) == 0 || was.passed() != nil {
+		if c, err = before.with(ctx, after, was, has, t, t.Tests(), until); err != nil {
+			return c, nil, err
 		}
 	}
-	if len(before.tests) == 0 && len(red) > 0 {
+	var asked []string
+	for name := range red {
+		if has.Passed[name] && t.Named(name) {
+			asked = append(asked, name)
+		}
+	}
+	if len(asked) == 0 || before.Interpreted != p || len(p.Base) == 0 {
 		return c, red, nil
 	}
-	if len(before.tests) == 0 {
-		return c, nil, fmt.Errorf("no test passed before the patch: %w: %s", ErrRefused, lastLine(was.Said))
+	more, err := after.asked(ctx, t, asked, has, until)
+	if c.add(more); errors.Is(err, ErrRefused) {
+		err = nil // they tell nothing before the patch
+	}
+	return c, red, err
+}
+
+// asked compares tests with other expectations than before, which the brief asks for, each with the code of its side.
+func (s *interpretedSide) asked(ctx context.Context, t *Touched, names []string, has Report, until time.Time) (
+	c Comparison, err error,
+) {
+	after, before := *s, *s
+	after.tests, before.version, before.names = nil, Old, map[string]Test{}
+	for _, name := range names {
+		after.tests = append(after.tests, s.names[name])
+	}
+	before.tests = after.tests
+	if after.Interpreted, err = s.over(ctx, nil); err != nil {
+		return c, err
+	}
+	if before.Interpreted, err = s.over(ctx, s.Base); err != nil {
+		return c, err
+	}
+	was, err := before.control(ctx)
+	if err != nil {
+		return c, err
+	}
+	return before.with(ctx, &after, was, has, t, names, until)
+}
+
+// with compares the tests of the side that passed in a run with those after the patch.
+func (s *interpretedSide) with(
+	ctx context.Context, after *interpretedSide, was Ran, has Report, t *Touched, touched []string, until time.Time,
+) (c Comparison, err error) {
+	if s.tests = was.passed(); len(s.tests) == 0 {
+		return c, fmt.Errorf("no test passed before the patch: %w: %s", ErrRefused, lastLine(was.Said))
 	}
 	var reached []int
-	for _, t := range before.tests {
+	for _, t := range s.tests {
 		reached = append(reached, was.reachedBy(t)...)
 	}
-	all := slices.DeleteFunc(pairsOf(before.mutants, p.mutants), func(p Pair) bool {
+	all := slices.DeleteFunc(pairsOf(s.mutants, after.mutants), func(p Pair) bool {
 		return !slices.Contains(reached, p.Before.Number)
 	})
-	all = spread(all, maxTried)
+	all = t.likeliest(all, maxTried)
 	var kept []int
 	for _, pair := range all {
 		kept = append(kept, pair.Before.Number, pair.After.Number)
 	}
-	p.Keep(kept)
-	before.Keep(kept)
-	had, err := before.Test(ctx, 0, "")
+	after.Keep(kept)
+	s.Keep(kept)
+	had, err := s.Test(ctx, 0, "")
 	if err != nil {
-		return c, nil, err
+		return c, err
 	}
-	c, err = compare(ctx, before, after, had, has, t.Tests(), all, until)
-	return c, red, err
+	return compare(ctx, s, after, had, has, touched, all, until)
+}
+
+// passed are the tests that passed.
+func (r Ran) passed() (tests []Test) {
+	for t, outcome := range r.Outcomes {
+		if outcome == Passed {
+			tests = append(tests, t)
+		}
+	}
+	return tests
 }
 
 // settle finds the code and the names with which the tests before the patch run, and which of them the code after it fails.
@@ -243,7 +296,7 @@ func (s *interpretedSide) settle(ctx context.Context, has Report) (was Ran, red 
 		red, err = s.hidden(ctx, was, has)
 	}
 	if err == nil && len(s.Base) > 0 && !was.asserts() {
-		if s.Interpreted, err = s.based(ctx); err == nil {
+		if s.Interpreted, err = s.over(ctx, s.Base); err == nil {
 			was, err = s.control(ctx)
 		}
 	}
@@ -260,11 +313,11 @@ func (r Ran) asserts() bool {
 	return len(r.Outcomes) > 0
 }
 
-// hidden are tests that fail in an assertion, and pass as the patch leaves them, with what they print.
+// hidden are tests that fail in an assertion, and pass or are gone as the patch leaves them, with what they print.
 func (s *interpretedSide) hidden(ctx context.Context, was Ran, has Report) (map[string]string, error) {
 	red := map[string]string{}
 	for t, outcome := range was.Outcomes {
-		if outcome != Failed || !has.Passed[t.short()] || len(red) == maxWeaker {
+		if outcome != Failed || has.Failed[t.short()] || len(red) == maxWeaker {
 			continue
 		}
 		one, err := s.Try(ctx, s.version, 0, []Test{t}, s.limit)

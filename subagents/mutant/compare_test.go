@@ -27,6 +27,17 @@ class JoinTest(unittest.TestCase):
         self.assertEqual(join("Ada", "Byron"), "Byron, Ada")
 `
 
+// rowsTest has the rows of joinTest in a file.
+const rowsTest = `import json, unittest
+from names import join
+
+class JoinTest(unittest.TestCase):
+    def test_join(self):
+        with open("testdata/names.json") as f:
+            for first, last, want in json.load(f):
+                self.assertEqual(join(first, last), want)
+`
+
 // Tests are compared before and after a patch, with the code after it where they run with that.
 func TestPythonTestsAreCompared(t *testing.T) {
 	t.Parallel()
@@ -37,6 +48,8 @@ func TestPythonTestsAreCompared(t *testing.T) {
 		code, test []string // before the patch and after it: texts replaced in those above
 		weaker     string
 		red        bool
+		brief      string
+		data       [2]string // that the tests read
 	}{
 		"an assertion that is gone": {
 			test: []string{`        self.assertEqual(join("Ada", ""), "Ada")` + "\n", ""}, weaker: `last == "" made`,
@@ -48,6 +61,19 @@ func TestPythonTestsAreCompared(t *testing.T) {
 			code: []string{"first, last", "last, first"}, test: []string{`"Ada", "Byron"`, `"Byron", "Ada"`, `"Ada", ""`, `"", "Ada"`},
 			red: true,
 		},
+		"an expectation that the brief names": {
+			code: []string{`"none"`, `"nobody"`}, test: []string{`"none"`, `"nobody"`},
+			brief: `Return "nobody" instead of "none".`, red: true,
+		},
+		"more than the brief names": {
+			code:  []string{`"none"`, `"nobody"`},
+			test:  []string{`"none"`, `"nobody"`, `        self.assertEqual(join("Ada", ""), "Ada")` + "\n", ""},
+			brief: `Return "nobody" instead of "none".`, red: true, weaker: `last == "" made`,
+		},
+		"a row of data that is gone": {
+			data:   [2]string{`[["", "", "none"], ["Ada", "", "Ada"], ["Ada", "Byron", "Byron, Ada"]]`, `[["", "", "none"]]`},
+			weaker: `last == "" made`,
+		},
 		"one more argument": {
 			code: []string{"first, last", "first, last, sep"}, test: []string{`""), `, `"", 1), `, `"Byron"), `, `"Byron", 1), `},
 		},
@@ -55,8 +81,21 @@ func TestPythonTestsAreCompared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			code, test := replaced(joinPython, c.code), replaced(joinTest, c.test)
-			p := pythonTree(t, map[string]string{"names.py": code, "test_names.py": test})
+			if c.data[0] != "" {
+				test = rowsTest
+			}
+			p := pythonTree(t, map[string]string{"names.py": code, "test_names.py": test, "testdata/names.json": c.data[1]})
 			p.Before = map[string][]byte{"test_names.py": []byte(joinTest)}
+			if c.data[0] != "" {
+				const file = "testdata/names.json"
+				p.Before = nil
+				p.Data = Data{
+					map[string][]byte{file: []byte(c.data[0])}, map[string][]byte{file: []byte(c.data[1])}, []string{"test_names.py"},
+				}
+				require.True(t, IsData(file))
+				require.True(t, p.Data.ReadBy("test_names.py", []byte(rowsTest)))
+				require.False(t, p.Data.ReadBy("test_names.py", []byte(joinTest)))
+			}
 			if p.Base = map[string][]byte{}; code != joinPython {
 				p.Base["names.py"] = []byte(joinPython)
 			}
@@ -64,7 +103,8 @@ func TestPythonTestsAreCompared(t *testing.T) {
 			files, after := []string{"names.py", "test_names.py"}, map[string][]byte{"test_names.py": []byte(test)}
 			touched, tests, err := TouchedIn(t.Context(), &p.Experiment, p.language, ".", files, after)
 			require.NoError(t, err)
-			if len(touched.Tests()) == 0 { // names alone
+			touched.Brief, touched.Product, touched.Since = c.brief, p.Base, map[string][]byte{"names.py": []byte(code)}
+			if len(touched.Tests()) == 0 && !touched.All { // names alone
 				tests = [2][]Test{{{File: "test_names.py"}}, {{File: "test_names.py"}}}
 			}
 			p, err = Open(t.Context(), p.Experiment, p.language, files)
@@ -73,6 +113,7 @@ func TestPythonTestsAreCompared(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.red, len(red) > 0, red)
 			if c.weaker == "" {
+				require.Equal(t, c.brief != "", len(red) > 0 && touched.Named("test_names.py JoinTest.test_join"))
 				if require.Empty(t, told.Weaker); c.red {
 					return
 				}

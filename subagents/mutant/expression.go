@@ -49,7 +49,7 @@ func (g *goFile) variants(e ast.Expr) (list []variant) {
 				list = append(list, variant{Condition, splice(g, e, n, g.of(n.X))})
 			}
 		case *ast.Ident:
-			if to, ok := map[string]string{"true": "false", "false": "true"}[n.Name]; ok {
+			if to := g.values[n.Name]; to != "" && g.source[g.offset(n.Pos())-1] != '.' {
 				list = append(list, variant{Constant, splice(g, e, n, to)})
 			}
 		case *ast.BasicLit:

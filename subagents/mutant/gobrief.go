@@ -17,33 +17,50 @@ import (
 var changing = lazyregexp.New(`(?i)\b(?:must|should|no longer|instead|rather than|not only|chang\w*|adapt|allow|as soon as|` +
 	`becomes?|(?:update|adjust) the \w*tests?|updat\w+|from now on)\b`)
 
-// Named reports whether a brief asks for what a test expects now and did not before. It has all values in which the test differs,
+// Named reports whether the brief asks for what a test expects now and did not before. It has all values in which the test differs,
 // a quoted one of them, or all words of a new line. Or it asks for another behaviour, and names the test, a changed function of
-// the product, or a new name that the test uses.
-func (t *Touched) Named(name, brief string, before, since map[string][]byte) bool {
+// the product, a value that the patch changes in both alike, or a new name that the test uses.
+func (t *Touched) Named(name string) bool {
+	was, now := t.texts(name)
 	name, _, _ = strings.Cut(name, "/")
-	words := text.Set(strings.ToLower(strings.Join(text.Words(brief), " ")))
-	names := text.Set(strings.Join(strings.FieldsFunc(brief, func(r rune) bool {
+	words := text.Set(strings.ToLower(strings.Join(text.Words(t.Brief), " ")))
+	names := text.Set(strings.Join(strings.FieldsFunc(t.Brief, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
 	}), " "))
-	differ := t.values(name)
-	unnamed := func(value string) bool { return !names[value] && (len(value) < 3 || !strings.Contains(brief, value)) }
+	less, more := values(was, now)
+	differ := slices.Concat(less, more)
+	unnamed := func(value string) bool { return !names[value] && (len(value) < 3 || !strings.Contains(t.Brief, value)) }
 	quoted := func(value string) bool {
 		return value != "" && slices.ContainsFunc([]string{`"`, "'", "`"}, func(q string) bool {
-			return strings.Contains(brief, q+value+q)
+			return strings.Contains(t.Brief, q+value+q)
 		})
 	}
-	lost, gained := lineDiff(t.was[name], t.now[name])
+	lost, gained := lineDiff(was, now)
 	if len(differ) > 0 && !slices.ContainsFunc(differ, unnamed) || slices.ContainsFunc(differ, quoted) ||
 		len(lost) == 0 && saidIn(words, gained) {
 		return true
 	}
-	if !changing.MatchString(brief) {
+	if !changing.MatchString(t.Brief) {
 		return false
 	}
+	come := newValues(t.Product, t.Since)
 	own := namesIn(strings.Join(gained, "\n"))
-	return names[name] || slices.ContainsFunc(changedIn(before, since), func(f string) bool { return names[f] }) ||
-		slices.ContainsFunc(own, func(n string) bool { return names[n] && !uses(before, n) && uses(since, n) })
+	return names[name] || slices.ContainsFunc(changedIn(t.Product, t.Since), func(f string) bool { return names[f] }) ||
+		slices.ContainsFunc(more, func(v string) bool { return names[v] && come[v] }) ||
+		slices.ContainsFunc(own, func(n string) bool { return names[n] && !uses(t.Product, n) && uses(t.Since, n) })
+}
+
+// newValues are the constants that came into files.
+func newValues(before, since map[string][]byte) map[string]bool {
+	come := map[string]bool{}
+	for file, source := range since {
+		lost, gained := lineDiff(string(before[file]), string(source))
+		_, more := values(strings.Join(lost, "\n"), strings.Join(gained, "\n"))
+		for _, v := range more {
+			come[v] = true
+		}
+	}
+	return come
 }
 
 // saidIn reports whether one of some lines has only names that are made of words, and at least two words.

@@ -41,7 +41,8 @@ func TestWhatABriefNames(t *testing.T) {
 			product := func(source string) map[string][]byte {
 				return map[string][]byte{"p.go": []byte("package p\n\n" + source)}
 			}
-			require.Equal(t, c.want, touched.Named("TestOne/row", c.brief, product(was), product(now)))
+			touched.Brief, touched.Product, touched.Since = c.brief, product(was), product(now)
+			require.Equal(t, c.want, touched.Named("TestOne/row"))
 		})
 	}
 }

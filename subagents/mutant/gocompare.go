@@ -3,6 +3,7 @@ package mutant
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,7 +69,7 @@ func report(out string, ok bool) Report {
 
 // CompareGo compares the tests of a package before and after a patch, until a time: both with the product after it where those
 // before compile with that, with the new names of what the patch renames; else each with its own. red are the tests that the
-// product after it fails, and that pass as the patch leaves them, with what they print.
+// product after it fails, with what they print; those that the brief asks for are compared too, each with its own product.
 func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (c Comparison, red map[string]string, err error) {
 	p := &GoPackage{Experiment: e}
 	mutated, err := p.prepare(ctx, newTests, nil)
@@ -82,11 +83,8 @@ func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (
 		return c, nil, err
 	}
 	if !ok {
-		old, with := *p, maps.Clone(e.Before)
-		before.GoPackage = &old
-		maps.Copy(with, e.Base)
-		if _, err := old.prepare(ctx, oldTests, with); err != nil {
-			return c, nil, fmt.Errorf("with the code before the patch: %w", err)
+		if before.GoPackage, err = p.base(ctx, oldTests); err != nil {
+			return c, nil, err
 		}
 	}
 	if had, err := p.made(oldTests); err != nil || !had {
@@ -107,18 +105,61 @@ func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (
 		return c, nil, fmt.Errorf("the tests fail without a change of the code: %w", ErrRefused)
 	}
 	red = map[string]string{}
+	var asked []string
 	for name := range had.Failed {
-		if has.Passed[name] {
-			red[name] = had.Said[name]
+		if red[name] = had.Said[name]; has.Passed[name] && !strings.Contains(name, "/") && t.Named(name) {
+			asked = append(asked, name)
 		}
 	}
 	if had, err = before.green(ctx, had); err != nil {
 		return c, nil, err
 	}
-	all := pairsOf(before.Mutants, after.Mutants)
-	all = slices.DeleteFunc(all, func(p Pair) bool { return !slices.Contains(reached, p.Before.Number) })
-	c, err = compare(ctx, before, after, had, has, t.Tests(), spread(all, maxCompared), until)
+	if c, err = before.with(ctx, after, reached, had, has, t, t.Tests(), until); err != nil || !ok || len(asked) == 0 {
+		return c, red, err
+	}
+	more, err := after.asked(ctx, t, asked, has, until)
+	if c.add(more); errors.Is(err, ErrRefused) {
+		err = nil // they tell nothing before the patch
+	}
 	return c, red, err
+}
+
+// with compares the tests of the side with those after the patch by mutants that they reach.
+func (s *goSide) with(
+	ctx context.Context, after *goSide, reached []int, had, has Report, t *Touched, touched []string, until time.Time,
+) (Comparison, error) {
+	all := slices.DeleteFunc(pairsOf(s.Mutants, after.Mutants), func(p Pair) bool {
+		return !slices.Contains(reached, p.Before.Number)
+	})
+	return compare(ctx, s, after, had, has, touched, t.likeliest(all, maxCompared), until)
+}
+
+// asked compares tests with other expectations than before, which the brief asks for, each with the code of its side.
+func (s *goSide) asked(ctx context.Context, t *Touched, names []string, has Report, until time.Time) (c Comparison, err error) {
+	after, before := *s, *s
+	after.flags = append([]string{"-test.v"}, only(names)[0])
+	before.flags, before.program = after.flags, baseTests
+	if before.GoPackage, err = s.base(ctx, baseTests); err == nil {
+		err = s.clean()
+	}
+	if err != nil {
+		return c, err
+	}
+	had, reached, err := before.control(ctx)
+	if err != nil || !had.OK {
+		return c, err
+	}
+	return before.with(ctx, &after, reached, had, has, t, names, until)
+}
+
+// base is the package with the code before the patch, whose tests are a program.
+func (p *GoPackage) base(ctx context.Context, program string) (*GoPackage, error) {
+	old, with := *p, maps.Clone(p.Before)
+	maps.Copy(with, p.Base)
+	if _, err := old.prepare(ctx, program, with); err != nil {
+		return nil, fmt.Errorf("with the code before the patch: %w", err)
+	}
+	return &old, nil
 }
 
 // compileOld compiles the tests before with the product after the patch, with the new names of what it renames if it can.

@@ -21,8 +21,11 @@ const chooser = "divisi_mutants.go"
 // chooses.
 func Go(files map[string][]byte, first int, wanted func(Mutant) bool) (mutated map[string][]byte, mutants []Mutant, err error) {
 	mutated = map[string][]byte{}
+	values := constantsOf(files)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
-		g := &goFile{path: file, source: files[file], set: token.NewFileSet(), wanted: wanted, first: first + len(mutants)}
+		g := &goFile{
+			path: file, source: files[file], set: token.NewFileSet(), wanted: wanted, first: first + len(mutants), values: values,
+		}
 		pkg, err := g.mutate()
 		if err != nil {
 			return nil, nil, fmt.Errorf("read %s for mutants: %w", file, err)
@@ -95,6 +98,32 @@ type goFile struct {
 	edits   []edit
 	fun     *ast.FuncType
 	name    string
+	// values are other values of constants, by their names.
+	values map[string]string
+}
+
+// constantsOf are other values of constants, and of those of a package that have one of their own.
+func constantsOf(files map[string][]byte) map[string]string {
+	values := map[string]string{"true": "false", "false": "true"}
+	for name, source := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
+		if err != nil {
+			continue // it is reported when it gets its mutants
+		}
+		for _, d := range parsed.Decls {
+			of, ok := d.(*ast.GenDecl)
+			for i := 0; ok && of.Tok == token.CONST && i < len(of.Specs); i++ {
+				spec, isValue := of.Specs[i].(*ast.ValueSpec)
+				if !isValue || len(spec.Names) != 1 || len(spec.Values) != 1 {
+					continue
+				}
+				if literal, isLiteral := spec.Values[0].(*ast.BasicLit); isLiteral {
+					values[spec.Names[0].Name] = constant(literal)
+				}
+			}
+		}
+	}
+	return values
 }
 
 // edit is text that stands before a byte of the source.

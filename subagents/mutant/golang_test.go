@@ -59,6 +59,7 @@ func TestMutantsOfStatements(t *testing.T) {
 		"a sum":            {"(a int)", "a += 2\na -= 3\na++", []string{"constant: a += 2 -> ", "constant: a -= 3 -> a += 3", "constant: a++ -> a--"}},
 		"an assignment":    {"(a string)", `a = "x" + a`, []string{`constant: a = "x" + a -> a = "" + a`}},
 		"several values":   {"(a int)", "a, b := 1, 2", nil},
+		"values of a type": {"(a, b int) (int, int, error)", "return 0, b, nil", []string{"constant: return 0, b, nil -> return 1, b, nil", "returned value: return 0, b, nil -> return 0, 0, nil", "returned value: return 0, b, nil -> return 0, b + 1, nil", "returned value: return 0, b, nil -> return b, 0, nil", "error: return 0, b, nil -> return 0, b, divisiError()"}},
 		"a blank":          {"(a int)", "_ = 1", nil},
 		"a call assigned":  {"(a []int)", "a[g()] = 1", nil},
 		"another operator": {"(a int) int", "return a - 1 + a", []string{"returned value: return a - 1 + a -> return 0", "returned value: return a - 1 + a -> return (a - 1 + a) + 1", "constant: return a - 1 + a -> return a + 1 + a", "constant: return a - 1 + a -> return a - 2 + a"}},
@@ -77,10 +78,11 @@ func TestMutantsOfStatements(t *testing.T) {
 // A variable of the package has another value once it is loaded.
 func TestMutantsOfVariables(t *testing.T) {
 	t.Parallel()
-	source := []byte("package p\n\nvar limits = map[string]int{\"a\": 1, \"b\": 2}\n\nvar _, x, y = 1, 2, 3\n\nconst z = 1\n")
+	source := []byte("package p\n\nvar limits = map[string]int{\"a\": 1, \"b\": 2}\n\nvar _, x, y = 1, 2, 3\n\nconst z = 1\n\nfunc f(a t) bool { return a.z > z }\n")
 	mutated, mutants, err := Go(map[string][]byte{"p.go": source}, 1, all)
 	require.NoError(t, err)
-	require.Len(t, mutants, 3)
+	require.Len(t, mutants, 6)
+	require.Equal(t, "return a.z > 2", mutants[5].New)
 	require.Equal(t, "limits", mutants[0].Func)
 	require.Contains(t, string(mutated["p.go"]), "func init() { if divisiMutant(1) { limits = map[string]int{\"a\": 1} } }\n")
 }

@@ -36,6 +36,8 @@ type Experiment struct {
 	// Base has, by its path from the package, each other Go file that the patch changes, as it was: nil for one that was not
 	// there.
 	Base map[string][]byte
+	// Data are those of its tests.
+	Data Data
 	// Renames are those of the patch.
 	Renames Renames
 	// Restore takes back what tests have changed of the tree.
@@ -227,8 +229,8 @@ func (p *GoPackage) compile(ctx context.Context, program string, files map[strin
 	}, p.Flags, []string{"."}), firstLimit)
 }
 
-// newTests and oldTests are the test programs with the patch and before it.
-const newTests, oldTests = "new", "old"
+// newTests and oldTests are the test programs with the patch and before it, baseTests that before it with the product before it.
+const newTests, oldTests, baseTests = "new", "old", "base"
 
 // prefix begins the name of a file with mutants.
 const prefix = "mutated-"
@@ -307,6 +309,11 @@ func (p *GoPackage) kills(ctx context.Context, program string, number int, flags
 func (p *GoPackage) test(ctx context.Context, program string, number int, flags []string, limit time.Duration) (
 	out []byte, ok bool, err error,
 ) {
+	if program != newTests {
+		if err := p.Data.lay(newTree(p.Place.Dir)); err != nil {
+			return nil, false, err
+		}
+	}
 	env := []string{fmt.Sprintf("%s=%d", Var, number), SeenVar + "=" + filepath.Join(p.Place.SeenTemp, SeenFile)}
 	args := append([]string{filepath.Join(p.Place.SeenTemp, program), "-test.count=1"}, flags...)
 	out, ok, err = p.Run(ctx, env, args, limit)

@@ -3,6 +3,7 @@ package mutant
 import (
 	"go/scanner"
 	"go/token"
+	"slices"
 	"strings"
 
 	"divisi/internal/lazyregexp"
@@ -12,7 +13,19 @@ import (
 type Renames map[string]string
 
 // ofImport is a line that imports a package.
-var ofImport = lazyregexp.New(`^(?:import )?(?:[\w.]+ )?("[^"]+")$`)
+var ofImport = lazyregexp.New(`^(?:import )?(?:([\w.]+) )?("[^"]+")$`)
+
+// imports is the path that a line imports, with its quotes; "" for none.
+func imports(line string) string {
+	m := ofImport.FindStringSubmatch(line)
+	if m == nil || slices.Contains(valueWords, m[1]) {
+		return ""
+	}
+	return m[2]
+}
+
+// valueWords are words that stand before a value.
+var valueWords = strings.Fields("return case raise throw yield await not in and or is")
 
 // RenamesOf finds what is renamed between files before and after: lines that are gone and lines that came are paired by their
 // form, in their order. A name that became two others is none.
@@ -76,7 +89,7 @@ func lineDiff(before, after string) (lost, gained []string) {
 }
 
 func lineForm(line string) string {
-	if ofImport.MatchString(line) {
+	if imports(line) != "" {
 		return "import"
 	}
 	return formOf(line, false)
@@ -84,8 +97,8 @@ func lineForm(line string) string {
 
 // namesIn are the names of a line, or the path that it imports.
 func namesIn(line string) (names []string) {
-	if m := ofImport.FindStringSubmatch(line); m != nil {
-		return []string{m[1]}
+	if of := imports(line); of != "" {
+		return []string{of}
 	}
 	scan(line, func(tok token.Token, lit string) {
 		if tok == token.IDENT {

@@ -17,6 +17,7 @@ func TestRenames(t *testing.T) {
 		"two names of one": {"a(1)\na(2)\n", "b(1)\nc(2)\n", Renames{}},
 		"another form":     {"func Cost(n int) int {\n", "func Fee(n, m int) int {\n", Renames{}},
 		"nothing":          {"a(1)\n", "a(2)\n", Renames{}},
+		"a value":          {"return \"a\"\n", "return \"b\"\n", Renames{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,8 +57,12 @@ func testTexts(file string, source []byte) (texts map[string]string, others map[
 // something else of their files does.
 type Touched struct {
 	All bool
-	// was and now are the texts of all tests of the files, was with the new names.
+	// was and now are the texts of all tests of the files, was with the new names; rest are those of what else is in them.
 	was, now map[string]string
+	rest     [2]string
+	// Brief is what the task asks for; product and since are the code before the patch and after it.
+	Brief          string
+	Product, Since map[string][]byte
 }
 
 // OfTests reports whether a Go file is of tests, or helps them.
@@ -81,6 +85,7 @@ func (t *Touched) Add(file string, before, after []byte, r Renames) error {
 			return err
 		}
 		maps.Copy([]map[string]string{t.was, t.now}[side], texts)
+		t.rest[side] += without(string(source), texts)
 		others[side] = forms
 	}
 	for form := range others[0] {
@@ -124,8 +129,17 @@ func (t *Touched) flags() []string {
 
 // Lines are the first lines of a test that only its text before has, and that only the one after has; "" for none.
 func (t *Touched) Lines(name string) (was, now string) {
+	before, after := t.texts(name)
+	return firstOf(before, after), firstOf(after, before)
+}
+
+// texts are a test before and after the patch; what is beside the tests where it is the same.
+func (t *Touched) texts(name string) (was, now string) {
 	name, _, _ = strings.Cut(name, "/")
-	return firstOf(t.was[name], t.now[name]), firstOf(t.now[name], t.was[name])
+	if was, now = t.was[name], t.now[name]; was == now {
+		return t.rest[0], t.rest[1]
+	}
+	return was, now
 }
 
 // firstOf is the first line of a text that another one has not.
@@ -139,21 +153,20 @@ func firstOf(of, not string) string {
 	return ""
 }
 
-// values are the constants that a test has before and not after, or after and not before, without quotes.
-func (t *Touched) values(name string) (differ []string) {
-	had, has := constants(t.was[name]), constants(t.now[name])
-	for value, n := range had {
-		if has[value] < n {
-			differ = append(differ, value)
+// values are the constants that only one of two texts has, or has more often, without quotes.
+func values(was, now string) (lost, gained []string) {
+	had, has := constants(was), constants(now)
+	for _, value := range slices.Sorted(maps.Keys(had)) {
+		if has[value] < had[value] {
+			lost = append(lost, value)
 		}
 	}
-	for value, n := range has {
-		if had[value] < n {
-			differ = append(differ, value)
+	for _, value := range slices.Sorted(maps.Keys(has)) {
+		if had[value] < has[value] {
+			gained = append(gained, value)
 		}
 	}
-	slices.Sort(differ)
-	return differ
+	return lost, gained
 }
 
 func constants(source string) map[string]int {

@@ -42,11 +42,12 @@ type Source struct {
 	Lead        string
 }
 
-// Change is a mutant as text in place of the bytes from From to To of its source.
+// Change is a mutant as text in place of the bytes from From to To of its source. Loads reports that it runs when that is loaded.
 type Change struct {
 	Mutant
 	From, To int
 	Alt      string
+	Loads    bool
 }
 
 // NewTests are the tests in files whose text differs from before, and what is odd about some of them.
@@ -82,6 +83,8 @@ type Interpreted struct {
 	tree     *tree
 	mutants  []Mutant
 	products map[string]*changed
+	// uses has, by the mutants of code that names what others change when they are loaded, these.
+	uses map[int][]int
 	// now has the test files that the patch changes as it has them, code its other files on this side of it.
 	now, code map[string][]byte
 }
@@ -101,10 +104,10 @@ func Open(ctx context.Context, e Experiment, l Language, files []string) (*Inter
 	return p, p.open(ctx, nil)
 }
 
-// based is the project in the same tree with the code before the patch.
-func (p *Interpreted) based(ctx context.Context) (*Interpreted, error) {
+// over is the project in the same tree with all its mutants, and other texts for some files.
+func (p *Interpreted) over(ctx context.Context, instead map[string][]byte) (*Interpreted, error) {
 	q := &Interpreted{Experiment: p.Experiment, language: p.language, files: p.files, tree: p.tree}
-	return q, q.open(ctx, p.Base)
+	return q, q.open(ctx, instead)
 }
 
 // open finds the mutants, with other texts for some files.
@@ -119,6 +122,11 @@ func (p *Interpreted) open(ctx context.Context, instead map[string][]byte) error
 	tests := slices.Sorted(maps.Keys(p.Before))
 	var err error
 	for _, file := range tests {
+		if p.now[file], err = p.tree.read(file); err != nil {
+			return err
+		}
+	}
+	for file := range p.Data.Before {
 		if p.now[file], err = p.tree.read(file); err != nil {
 			return err
 		}
@@ -151,14 +159,17 @@ func (p *Interpreted) open(ctx context.Context, instead map[string][]byte) error
 
 // number gives the mutants that are wanted their numbers.
 func (p *Interpreted) number(sources map[string][]byte, found map[string]Source) {
-	number := p.Number()
+	number, loaded := p.Number(), map[string][]int{}
 	for _, file := range slices.Sorted(maps.Keys(found)) {
 		of := found[file]
 		of.Changes = nil
 		for _, c := range found[file].Changes {
 			if c.File = file; p.Wanted(c.Mutant) {
 				c.Number = number
-				number++
+				if number++; c.Loads {
+					name := c.Func[strings.LastIndexByte(c.Func, '.')+1:]
+					loaded[name] = append(loaded[name], c.Number)
+				}
 				of.Changes, p.mutants = append(of.Changes, c), append(p.mutants, c.Mutant)
 			}
 		}
@@ -166,16 +177,25 @@ func (p *Interpreted) number(sources map[string][]byte, found map[string]Source)
 			p.products[file] = &changed{sources[file], of}
 		}
 	}
+	p.uses = map[int][]int{}
+	for _, m := range p.mutants {
+		for _, name := range namesIn(m.Func + "\n" + m.Old) {
+			p.uses[m.Number] = append(p.uses[m.Number], loaded[name]...)
+		}
+	}
 }
 
 // All are the mutants in the order of their numbers.
 func (p *Interpreted) All() []Mutant { return p.mutants }
 
-// Keep leaves mutants in place whose numbers are in a list, and no others.
+// Keep leaves mutants in place whose numbers are in a list, or that tell what reaches these, and no others.
 func (p *Interpreted) Keep(numbers []int) {
 	keep := map[int]bool{}
 	for _, n := range numbers {
 		keep[n] = true
+	}
+	for n, loaded := range p.uses {
+		keep[n] = keep[n] || slices.ContainsFunc(loaded, func(one int) bool { return slices.Contains(numbers, one) })
 	}
 	for file, in := range p.products {
 		in.of.Changes = slices.DeleteFunc(in.of.Changes, func(c Change) bool { return !keep[c.Number] })
@@ -227,7 +247,8 @@ func (p *Interpreted) reached() (map[Test][]int, error) {
 		part := append(strings.Split(strings.TrimRight(string(line), "\n"), "\t"), "", "")
 		n, err := strconv.Atoi(part[0])
 		if err == nil && part[1] != loading && has[n] {
-			reached[Test{part[1], part[2]}] = append(reached[Test{part[1], part[2]}], n)
+			test := Test{part[1], part[2]}
+			reached[test] = append(append(reached[test], n), p.uses[n]...)
 		}
 	}
 	for test, numbers := range reached {
@@ -269,6 +290,7 @@ func (p *Interpreted) lay(v Version, number int) error {
 	maps.Copy(texts, p.now)
 	if v == Old {
 		maps.Copy(texts, p.Before)
+		maps.Copy(texts, p.Data.Before)
 	}
 	for file, in := range p.products {
 		texts[file] = p.language.Text(in.source, in.of, number)

@@ -106,8 +106,7 @@ func (p *prover) measure(ctx context.Context) error {
 			all[m.Number] = true
 			p.reach[t] = append(p.reach[t], m.Number)
 		}
-		likely := min(len(reached), maxTests/2)
-		for _, n := range slices.Concat(p.reach[t][:likely], spread(p.reach[t][likely:], maxTests-likely)) {
+		for _, n := range some(p.reach[t], maxTests) {
 			tried[n] = true
 		}
 	}

@@ -21,6 +21,7 @@ LEFT_OUT = {
     "strip", "lstrip", "rstrip", "lower", "upper", "casefold", "title", "capitalize", "swapcase", "copy", "splitlines",
 }
 NEEDED = {"isinstance", "issubclass", "range", "map", "filter", "zip", "min", "max"}  # they crash without their last argument
+PLAIN = {"compile", "frozenset", "set", "dict", "tuple", "list", "Decimal", "timedelta", "field", "Field"}
 INSTEAD = {"min": "max", "max": "min", "any": "all", "all": "any", "sorted": "list", "reversed": "list"}
 
 
@@ -43,15 +44,37 @@ def constant(value):
     if isinstance(value, (int, float)):
         return value + 1
     if isinstance(value, str):
-        return "" if value else "x"
+        less = value.strip().rpartition(" ")[0]  # a part of it is less than all
+        return less or ("" if value else "x")
     if isinstance(value, bytes):
         return b"" if value else b"x"
     return None
 
 
+def shorter(e):
+    """A formatted text without its last word or value; None for none."""
+    parts = list(e.values)
+    if parts and isinstance(parts[-1], ast.Constant):
+        less = parts.pop().value.rstrip().rpartition(" ")[0]
+        parts += [ast.Constant(less)] if less else []
+    elif parts:
+        parts.pop()
+    return ast.JoinedStr(parts) if parts else None
+
+
+def plain(e):
+    """Whether an expression is the same whenever it is evaluated, and needs no name but of a type."""
+    calls = [n.func for n in ast.walk(e) if isinstance(n, ast.Call)]
+    return all((f.attr if isinstance(f, ast.Attribute) else getattr(f, "id", "")) in PLAIN for f in calls)
+
+
 def variants(e, test, member):
     """The kinds and texts of expressions in place of one; member tells that it is on the right of "in"."""
-    if isinstance(e, ast.Compare):
+    if isinstance(e, ast.JoinedStr):
+        other = shorter(e)
+        if other is not None:
+            yield "constant", other
+    elif isinstance(e, ast.Compare):
         for i, op in enumerate(e.ops):
             kind, other = COMPARED[type(op)]
             yield kind, ast.Compare(e.left, e.ops[:i] + [other()] + e.ops[i + 1:], e.comparators)
@@ -103,14 +126,15 @@ def returned(e):
 
 
 class Mutants:
-    """The mutants of one file. Code that runs when it is loaded has none."""
+    """The mutants of one file. Of code that runs when it is loaded only values have some: of constants, of attributes of classes, of
+    arguments and decorators."""
 
     def __init__(self, text):
         self.data = text.encode()
         self.starts = [0]
         for line in self.data.split(b"\n"):
             self.starts.append(self.starts[-1] + len(line) + 1)
-        self.found = []
+        self.found, self.loads = [], False
 
     def span(self, node):
         return self.starts[node.lineno - 1] + node.col_offset, self.starts[node.end_lineno - 1] + node.end_col_offset
@@ -123,18 +147,37 @@ class Mutants:
             if isinstance(node, ast.ClassDef):
                 self.definitions(node.body, prefix + node.name + ".")
             elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                self.function(node, prefix)
+                self.function(node, prefix, True)
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                if isinstance(target, ast.Name) and not target.id.startswith("__") and node.value is not None and plain(node.value):
+                    self.loaded(prefix + target.id, [node.value], self.span(node))
             else:
                 for field in ("body", "orelse", "finalbody", "handlers"):
                     inner = getattr(node, field, [])
                     if isinstance(inner, list):
                         self.definitions(inner, prefix)
 
-    def function(self, node, prefix):
+    def function(self, node, prefix, loads=False):
         outer = getattr(self, "name", None)
+        if loads:
+            self.loaded(prefix + node.name, [e for e in node.args.defaults + node.args.kw_defaults if e and plain(e)])
+            if sys.version_info >= (3, 9):
+                self.loaded(prefix + node.name, [a for d in node.decorator_list if isinstance(d, ast.Call) for a in d.args + [
+                    k.value for k in d.keywords] if plain(a)])
         self.name = prefix + node.name
         self.block(node.body)
         self.name = outer
+
+    def loaded(self, name, values, shown=None):
+        """Values that code has which runs when the file is loaded."""
+        for e in values:
+            start, end = self.span(e)
+            if end - start <= MAX_TEXT:
+                line = self.starts[e.lineno - 1], self.starts[e.lineno] - 1
+                self.name, self.loads, self.left, self.shown = name, True, MOST, shown or (line[0], max(end, line[1]))
+                self.expression(e, member=True)
+        self.loads = False
 
     def block(self, body):
         for s in body:
@@ -184,6 +227,10 @@ class Mutants:
             other = returned(s.value)
             if other is not None:
                 self.add("returned value", s.value, other)
+            if isinstance(s.value, ast.Tuple) and len(s.value.elts) > 1:
+                first, second, *rest = s.value.elts
+                if not isinstance(first, ast.Starred) and ast.dump(first) != ast.dump(second):
+                    self.add("returned value", s.value, ast.Tuple([second, first, *rest], ast.Load()))
             self.expression(s.value)
         elif isinstance(s, ast.Raise):
             self.removed("error", s)
@@ -220,7 +267,11 @@ class Mutants:
             self.keep(kind, start, end, "", "")
 
     def expression(self, e, test=False, member=False):
-        if e is None or self.left <= 0 or isinstance(e, ast.JoinedStr) or type(e).__name__ == "TemplateStr":
+        if e is None or self.left <= 0 or type(e).__name__ == "TemplateStr":
+            return
+        if isinstance(e, ast.JoinedStr):
+            for kind, other in variants(e, test, member):
+                self.add(kind, e, other)
             return
         if isinstance(e, ast.Lambda):
             return self.expression(e.body)
@@ -261,7 +312,7 @@ class Mutants:
             self.left -= 1
             self.found.append({
                 "Kind": kind, "Func": self.name, "Line": self.data.count(b"\n", 0, start) + 1, "From": start, "To": end,
-                "Alt": alt, "Old": self.of(*self.shown), "New": new,
+                "Alt": alt, "Old": self.of(*self.shown).strip(), "New": new.strip(), "Loads": self.loads,
             })
 
 

@@ -112,16 +112,18 @@ class C:
 		told = append(told, fmt.Sprintf("%d %s %s: %s", m.Line, m.Func, m.Kind, m.New))
 	}
 	require.Equal(t, []string{
+		"4 LIMIT boundary: LIMIT = 10 >= 9", "4 LIMIT constant: LIMIT = 11 > 9", "4 LIMIT constant: LIMIT = 10 > 10",
+		"7 f constant: def f(a: int = 2, *rest):", "6 f constant: @decorate(2)",
 		"9 f condition: a < 3 or rest", "9 f boundary: a <= 3 and rest", "9 f constant: a < 4 and rest",
 		"9 f condition: a < 3 and not rest",
 		"10 f constant: return ''", "13 f call: ", "14 f element: c if d else e but for the first",
 		"14 f condition: c if not d else e", "15 f constant: x -= -b",
-		"17 f condition: not b", "18 f error: ", "25 C.g condition: not self",
+		"17 f condition: not b", "18 f error: ", "22 C.limit constant: limit = 2", "25 C.g condition: not self",
 		"26 C.g.h returned value: return []", "26 C.g.h element: return [n for n in self but for the first if n not in (1, 2)]",
 		"26 C.g.h condition: return [n for n in self if n in (1, 2)]",
 		"26 C.g.h element: return [n for n in self if n not in (1,)]", `27 C.g returned value: return None`,
+		`27 C.g returned value: return ({'a': 1, **self}, await self.strip())`,
 		`27 C.g call: return await self , {"a": 1, **self}`, `27 C.g element: return await self.strip() , {'a': 1}`,
-		`27 C.g constant: return await self.strip() , {"a": 2, **self}`,
 	}, told)
 	text := string(p.language.Text(p.products["m.py"].source, p.products["m.py"].of, 0))
 	require.Equal(t, strings.Count(source, "\n"), strings.Count(text, "\n"))
@@ -154,6 +156,20 @@ func TestPythonProof(t *testing.T) {
 		"a hang": {
 			"def of(n):\n    while n > 0:\n        n -= 1\n    return n\n", "self.assertEqual(fee.of(2), 0)", "",
 		},
+		"a constant": {
+			"LIMIT = 10\n\n\ndef of(amount):\n    return min(amount, LIMIT)\n", "self.assertEqual(fee.of(12), 10)", "",
+		},
+		"a default": {
+			"def of(amount, limit=10):\n    x = min(amount, limit)\n    log(x)\n    return 1\n\n\ndef log(x):\n    global last\n    last = x\n",
+			"fee.of(12); self.assertEqual(fee.last, 10)", "",
+		},
+		"a hang while it loads": {
+			"N = 3 > 2\nwhile not N:\n    pass\n\n\ndef of(n):\n    return n if N else 0\n", "self.assertEqual(fee.of(2), 2)", "",
+		},
+		"a fork": {
+			"import os\n\n\ndef of(n):\n    if n > 2:\n        for _ in range(3): os.fork()\n    open('left', 'w').close()\n    return n\n",
+			"self.assertEqual(fee.of(2), 2)", "",
+		},
 		"now and then": {
 			feePython, "n = int(os.path.exists('seen')); open('seen', 'w').close(); fee.of(1); self.assertEqual(n, 0)",
 			"makes an assertion of them fail each time",
@@ -165,7 +181,7 @@ func TestPythonProof(t *testing.T) {
 				t.Skip("each takes many runs")
 			}
 			p := pythonTree(t, map[string]string{"fee.py": c.fee, "test_fee.py": head + c.test + "\n"}, "test_fee.py")
-			if name == "a hang" {
+			if strings.HasPrefix(name, "a hang") {
 				slow := p.Run
 				p.Run = func(ctx context.Context, env, args []string, limit time.Duration) ([]byte, bool, error) {
 					return slow(ctx, env, args, min(limit, 10*time.Second))

@@ -44,3 +44,26 @@ func likeliest(test string, mutants []Mutant) []Mutant {
 	slices.SortStableFunc(mutants, func(a, b Mutant) int { return cmp.Compare(score[b.Number], score[a.Number]) })
 	return mutants
 }
+
+// some takes half of what is ranked from its head, and the rest from all that follows.
+func some[T any](ranked []T, most int) []T {
+	head := min(len(ranked), most/2)
+	return slices.Concat(ranked[:head], spread(ranked[head:], most-head))
+}
+
+// likeliest are the pairs that the touched tests may tell apart, those first that they name.
+func (t *Touched) likeliest(pairs []Pair, most int) (list []Pair) {
+	var mutants []Mutant
+	of := map[int]Pair{}
+	for _, p := range pairs {
+		mutants, of[p.After.Number] = append(mutants, p.After), p
+	}
+	var b strings.Builder
+	for _, name := range t.Tests() {
+		b.WriteString(t.was[name] + t.now[name])
+	}
+	for _, m := range some(likeliest(b.String(), mutants), most) {
+		list = append(list, of[m.Number])
+	}
+	return list
+}

@@ -86,17 +86,33 @@ func (g *goFile) returned(s *ast.ReturnStmt) {
 			variants = slices.Concat(g.returns(e, types[i]), variants)
 		}
 		for _, v := range variants {
-			changed := splice(g, s, e, v.text)
-			n := 0
-			if left > 0 {
-				n = g.add(v.kind, s, changed)
-			}
-			if n > 0 {
+			if left > 0 && g.instead(v.kind, s, splice(g, s, e, v.text)) {
 				left--
-				g.before(s, fmt.Sprintf("if divisiMutant(%d) { %s }; ", n, changed), n)
 			}
 		}
+		if i > 0 && len(types) == len(s.Results) && g.of(types[i-1]) == g.of(types[i]) && g.of(s.Results[i-1]) != g.of(e) {
+			g.instead(Returned, s, g.swapped(s, i))
+		}
 	}
+}
+
+// instead has another statement run in place of one that ends a function, and reports whether it is a mutant.
+func (g *goFile) instead(kind Kind, s *ast.ReturnStmt, other string) bool {
+	n := g.add(kind, s, other)
+	if n > 0 {
+		g.before(s, fmt.Sprintf("if divisiMutant(%d) { %s }; ", n, other), n)
+	}
+	return n > 0
+}
+
+// swapped returns a value in the place of the one before it, and that in its place.
+func (g *goFile) swapped(s *ast.ReturnStmt, i int) string {
+	var values []string
+	for _, e := range s.Results {
+		values = append(values, g.of(e))
+	}
+	values[i-1], values[i] = values[i], values[i-1]
+	return "return " + strings.Join(values, ", ")
 }
 
 // returns are other values of a type in place of a returned one.

@@ -43,8 +43,9 @@ type Comparison struct {
 	Weaker []Weakness
 	Kept   []Mutant
 	Idle   []string
-	// Untried is how many mutants there was no time for.
+	// Untried is how many mutants there was no time for, Waiting the touched tests that noticed none before it ran out.
 	Untried int
+	Waiting []string
 }
 
 // maxWeaker bounds how many mutants that live now are looked for: more tell nothing new.
@@ -84,12 +85,20 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 			c.Weaker = append(c.Weaker, *w)
 		}
 	}
-	for _, name := range touched {
-		if had.Passed[name] && has.Passed[name] && !noticed[name] {
-			c.Idle = append(c.Idle, name)
-		}
+	silent := slices.DeleteFunc(slices.Clone(touched), func(name string) bool {
+		return !had.Passed[name] || !has.Passed[name] || noticed[name]
+	})
+	if c.Idle = silent; c.Untried > 0 {
+		c.Idle, c.Waiting = nil, silent
 	}
 	return c, nil
+}
+
+// add adds what another comparison tells.
+func (c *Comparison) add(o Comparison) {
+	c.Weaker, c.Kept = append(c.Weaker, o.Weaker...), append(c.Kept, o.Kept...)
+	c.Idle, c.Waiting = append(c.Idle, o.Idle...), append(c.Waiting, o.Waiting...)
+	c.Untried += o.Untried
 }
 
 // rarely is how often tests reach what they reached more than rarely times as often before, that it tells something.

@@ -125,7 +125,7 @@ func (t *Executor) proveLanguage(ctx context.Context, e mutant.Experiment, l mut
 
 // engine compares the tests of a directory in the language.
 func (one interpretedLanguage) engine() engine {
-	return func(t *Executor, ctx context.Context, dir string, changed []string, until time.Time) (c compared, err error) {
+	return func(t *Executor, ctx context.Context, dir string, p *patched, until time.Time) (c compared, err error) {
 		e, end, err := t.experiment("")
 		if err != nil {
 			return c, err
@@ -134,7 +134,7 @@ func (one interpretedLanguage) engine() engine {
 		l := one.of(commandsOf(t.Assignment.Project.Gates))
 		since, after := map[string][]byte{}, map[string][]byte{}
 		e.Before, e.Base, e.Wanted = map[string][]byte{}, map[string][]byte{}, func(mutant.Mutant) bool { return true }
-		for _, file := range changed {
+		for _, file := range p.changed {
 			if !slices.Contains(one.extensions, path.Ext(file)) {
 				continue
 			}
@@ -152,7 +152,7 @@ func (one interpretedLanguage) engine() engine {
 				return c, fmt.Errorf("%w: %s", mutant.ErrRefused, namesVariable(file))
 			}
 		}
-		e.Renames = mutant.RenamesOf(e.Base, since)
+		e.Renames, e.Data = mutant.RenamesOf(e.Base, since), p.data
 		return t.compareInterpreted(ctx, &e, l, dir, after, since, until)
 	}
 }
@@ -187,14 +187,9 @@ func (t *Executor) compareInterpreted(
 	}
 	defer t.putBack(ctx, p, &err)
 	var red map[string]string
+	touched.Brief, touched.Product, touched.Since = t.Assignment.Task.Brief, e.Base, since
 	c.Comparison, red, err = p.Compare(ctx, touched, tests, until)
-	for name, said := range red {
-		if hidden := hides(touched, name, said, t.Assignment.Task.Brief, e.Base, since); hidden != "" {
-			c.hidden = append(c.hidden, hidden)
-		} else {
-			c.named++
-		}
-	}
+	c.add(touched, red)
 	return c, err
 }
 

@@ -2,6 +2,7 @@ package tester
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,8 +33,14 @@ type compared struct {
 	named int
 }
 
-// engine compares the tests in a directory before and after the patch, whose files it gets, until a time.
-type engine func(t *Executor, ctx context.Context, dir string, changed []string, until time.Time) (compared, error)
+// patched are the files that a patch changes, and those of them that are data of tests.
+type patched struct {
+	changed []string
+	data    mutant.Data
+}
+
+// engine compares the tests in a directory before and after a patch until a time.
+type engine func(t *Executor, ctx context.Context, dir string, p *patched, until time.Time) (compared, error)
 
 // engineOf is the engine for files with tests, by their ending; nil for none.
 func engineOf(ending string) engine {
@@ -56,18 +63,28 @@ func (t *Executor) weaker(ctx context.Context, g *spec.Gate) (spec.Receipt, erro
 		Version: spec.ReceiptVersion, Gate: g.Name, Command: g.Command, Tree: t.Tree, Since: t.Assignment.Since,
 		Environment: t.environment, Kind: spec.KindTests, Verdict: spec.VerdictPass,
 	}
-	dirs := map[string]string{}
-	for _, file := range t.Assignment.Task.Files {
-		dirs[path.Dir(file)] = path.Ext(file)
+	p := &patched{}
+	var err error
+	if p.changed, err = t.Changed(ctx, t.Assignment.Since); err == nil {
+		p.data, err = t.dataOf(ctx, p.changed)
 	}
-	changed, err := t.Changed(ctx, t.Assignment.Since)
 	if err != nil {
 		return r, fmt.Errorf("find the tests that differ from %s: %w", t.Assignment.Since, err)
+	}
+	dirs := map[string]string{}
+	for _, file := range t.Assignment.Task.Files {
+		files := []string{file}
+		if mutant.IsData(file) {
+			files = p.data.Readers
+		}
+		for _, file := range files {
+			dirs[path.Dir(file)] = path.Ext(file)
+		}
 	}
 	for i, dir := range slices.Sorted(maps.Keys(dirs)) {
 		left := g.Timeout.Std() - time.Since(begin)
 		until := time.Now().Add(left / time.Duration(len(dirs)-i))
-		err := t.weakerIn(ctx, dir, dirs[dir], changed, until, &r)
+		err := t.weakerIn(ctx, dir, dirs[dir], p, until, &r)
 		if errors.Is(err, mutant.ErrRefused) {
 			r.Tail += line("no experiment with the tests of "+of(dir)+": "+err.Error()) + "\n"
 		} else if err != nil {
@@ -82,15 +99,58 @@ func (t *Executor) weaker(ctx context.Context, g *spec.Gate) (spec.Receipt, erro
 	return r, t.leave(ctx, &r)
 }
 
+// dataOf are the data of tests among changed files.
+func (t *Executor) dataOf(ctx context.Context, changed []string) (d mutant.Data, err error) {
+	d.Before, d.After = map[string][]byte{}, map[string][]byte{}
+	for _, file := range changed {
+		if !mutant.IsData(file) {
+			continue
+		}
+		if d.Before[file], err = t.ReadAt(ctx, t.Assignment.Since, file); err == nil {
+			d.After[file], err = t.ReadAt(ctx, t.Assignment.Head, file)
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+	if len(d.Before) == 0 {
+		return d, nil
+	}
+	blobs, err := t.Blobs(ctx)
+	if err != nil {
+		return d, err
+	}
+	for _, test := range slices.Sorted(maps.Keys(blobs)) {
+		if engineOf(path.Ext(test)) == nil || !t.isTest(test) {
+			continue
+		}
+		text, err := t.ReadAt(ctx, t.Assignment.Head, test)
+		if err != nil {
+			return d, err
+		}
+		if d.ReadBy(test, text) {
+			d.Readers = append(d.Readers, test)
+		}
+	}
+	return d, nil
+}
+
+// isTest reports whether a file has tests that an experiment can run.
+func (t *Executor) isTest(file string) bool {
+	return strings.HasSuffix(file, "_test.go") || slices.ContainsFunc(languages, func(one interpretedLanguage) bool {
+		return slices.Contains(one.extensions, path.Ext(file)) && one.of(nil).IsTest(file)
+	})
+}
+
 func line(words string) string { return text.Clip(text.OneLine(words), text.MaxLine) }
 
 // weakerIn adds to a receipt what speaks against the tests of one directory, and why nothing can be told of them.
-func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []string, until time.Time, r *spec.Receipt) error {
+func (t *Executor) weakerIn(ctx context.Context, dir, ending string, p *patched, until time.Time, r *spec.Receipt) error {
 	engine := engineOf(ending)
 	if engine == nil {
 		return fmt.Errorf("%w: no mutants of *%s files", mutant.ErrRefused, ending)
 	}
-	c, err := engine(t, ctx, dir, changed, until)
+	c, err := engine(t, ctx, dir, p, until)
 	if err != nil {
 		return err
 	}
@@ -105,19 +165,23 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, changed []s
 	for _, w := range c.Weaker {
 		r.Signatures = append(r.Signatures, line(w.In(c.dir)))
 	}
+	if c.Untried > 0 && len(c.Kept) < leastKept || len(c.Waiting) > 0 {
+		r.Tail += line(fmt.Sprintf("no time for %d changes of the code of %s; tests that had noticed none: %s", c.Untried, of(dir),
+			cmp.Or(text.Some(c.Waiting, maxWaiting), "none"))) + "\n"
+	}
 	switch {
 	case len(c.hidden)+len(c.Weaker) > 0 || c.named > 0 && len(c.Idle) == 0:
 	case len(c.Kept) < leastKept:
-		r.Tail += fmt.Sprintf("the tests of %s noticed %d changes of the code, before the patch and after it: too few to tell; "+
-			"not tried for lack of time: %d\n", of(dir), len(c.Kept), c.Untried)
+		r.Tail += fmt.Sprintf("the tests of %s noticed %d changes of the code, before the patch and after it: too few to tell\n",
+			of(dir), len(c.Kept))
 	case len(c.Idle) > 0:
 		r.Tail += line(text.Some(c.Idle, maxIdle)+" noticed none of the changes of the code that were tried") + "\n"
 	}
 	return nil
 }
 
-// maxIdle bounds how many tests a line names.
-const maxIdle = 3
+// maxIdle bounds how many tests a line names, maxWaiting how many that were not tried.
+const maxIdle, maxWaiting = 3, 20
 
 // touched are the Go files of tests that a patch changes, by their paths, before and after, and other Go files: the product, as
 // it was and since the patch.
@@ -173,11 +237,16 @@ func (f *touched) find(dir string) error {
 }
 
 // compareGo compares the tests of a Go package.
-func (t *Executor) compareGo(ctx context.Context, dir string, changed []string, until time.Time) (c compared, err error) {
-	f, err := t.touched(ctx, dir, changed)
+func (t *Executor) compareGo(ctx context.Context, dir string, p *patched, until time.Time) (c compared, err error) {
+	f, err := t.touched(ctx, dir, p.changed)
 	if err != nil {
 		return c, err
 	}
+	data, err := dataBelow(dir, p.data)
+	if err != nil {
+		return c, err
+	}
+	f.tests.Read(data)
 	if c.tests = len(f.tests.Tests()); c.tests == 0 && !f.tests.All {
 		return c, fmt.Errorf("%w: they differ in names alone", mutant.ErrRefused)
 	}
@@ -186,7 +255,7 @@ func (t *Executor) compareGo(ctx context.Context, dir string, changed []string, 
 		return c, err
 	}
 	defer end()
-	e.Renames = f.renames
+	e.Renames, e.Data = f.renames, data
 	e.Restore = func(ctx context.Context) error {
 		_, err := t.Restore(ctx)
 		return err
@@ -200,15 +269,32 @@ func (t *Executor) compareGo(ctx context.Context, dir string, changed []string, 
 	e.Wanted = func(m mutant.Mutant) bool { _, tests := e.Before[m.File]; return !tests }
 	var red map[string]string
 	c.dir = dir
+	f.tests.Brief, f.tests.Product, f.tests.Since = t.Assignment.Task.Brief, f.product, f.since
 	c.Comparison, red, err = mutant.CompareGo(ctx, e, &f.tests, until)
+	c.add(&f.tests, red)
+	return c, err
+}
+
+// add adds tests before that fail with the code after, with what they print.
+func (c *compared) add(t *mutant.Touched, red map[string]string) {
 	for name, said := range red {
-		if hidden := hides(&f.tests, name, said, t.Assignment.Task.Brief, f.product, f.since); hidden != "" {
-			c.hidden = append(c.hidden, hidden)
-		} else {
+		if t.Named(name) {
 			c.named++
+		} else {
+			c.hidden = append(c.hidden, hides(t, name, said))
 		}
 	}
-	return c, err
+}
+
+// dataBelow are the data of tests in a directory, by their paths from there.
+func dataBelow(dir string, all mutant.Data) (d mutant.Data, err error) {
+	if d.Before, err = from(dir, all.Before); err == nil {
+		d.After, err = from(dir, all.After)
+	}
+	for _, files := range []map[string][]byte{d.Before, d.After} {
+		maps.DeleteFunc(files, func(file string, _ []byte) bool { return strings.HasPrefix(file, "..") })
+	}
+	return d, err
 }
 
 // from are files by their paths from a directory.
@@ -224,22 +310,22 @@ func from(dir string, files map[string][]byte) (map[string][]byte, error) {
 	return out, nil
 }
 
-// hides tells that a test as it was before fails with the code of the patch, with both lines; "" where the brief asks for that.
-func hides(t *mutant.Touched, name, said, brief string, before, since map[string][]byte) string {
-	if t.Named(name, brief, before, since) {
-		return ""
-	}
+// hides tells that a test as it was before fails with the code of the patch, with both lines.
+func hides(t *mutant.Touched, name, said string) string {
 	was, now := t.Lines(name)
+	end := "the new one passes"
 	switch {
 	case was == "":
 		was = "without " + text.Quote(text.Short(now, maxLine))
 	case now == "":
-		was = "with " + text.Quote(text.Short(was, maxLine))
+		end, was = "and it is gone or shorter", "with "+text.Quote(text.Short(was, maxLine))
 	default:
 		was = text.Quote(text.Short(was, maxLine)) + " made " + text.Quote(text.Short(now, maxLine))
 	}
-	return fmt.Sprintf("a change is hidden: %s before the patch fails with its code, the new one passes: %s; %s", name, was,
-		text.Quote(text.Short(strings.TrimSpace(said), maxLine)))
+	if said = strings.TrimSpace(said); said != "" {
+		said = "; " + text.Quote(text.Short(said, maxLine))
+	}
+	return fmt.Sprintf("a change is hidden: %s before the patch fails with its code, %s: %s%s", name, end, was, said)
 }
 
 // maxLine bounds, in characters, a line of a test in a message.

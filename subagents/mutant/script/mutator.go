@@ -49,6 +49,10 @@ func (m *mutator) token(i int) {
 		}
 	case quoted:
 		m.quoted(i, text)
+	case template:
+		m.template(i, text)
+	case expression:
+		m.anchors(i, text)
 	case mark:
 		m.operator(i, text)
 		m.element(i, text)
@@ -80,10 +84,51 @@ func (m *mutator) quoted(i int, text string) {
 		before == "{" || before == ";" || before == "}" || before == "": // a directive
 		return
 	}
-	if len(text) == 2 {
+	last := strings.LastIndexByte(strings.TrimRight(text[:len(text)-1], " "), ' ')
+	switch {
+	case len(text) == 2:
 		m.replace(mutant.Constant, i, i, text[:1]+"x"+text[1:])
-	} else {
+	case last > 1: // a part of it is less than all
+		m.replace(mutant.Constant, i, i, text[:last]+text[:1])
+	default:
 		m.replace(mutant.Constant, i, i, text[:1]+text[:1])
+	}
+}
+
+// template leaves the last word or value of a text with values out.
+func (m *mutator) template(i int, text string) {
+	first := max(i, m.tokens[i].match)
+	if m.tokens[i].match >= 0 {
+		first = min(i, m.tokens[i].match)
+	}
+	if !strings.HasSuffix(text, "`") || len(text) < 2 || first > 0 && m.tokens[first-1].value { // it begins, or a function reads it
+		return
+	}
+	if last := strings.LastIndexByte(strings.TrimRight(text[:len(text)-1], " "), ' '); last > 0 {
+		m.replace(mutant.Constant, i, i, text[:last]+"`")
+		return
+	}
+	before := i - 1
+	for ; before > first && !strings.HasSuffix(m.text(before), "${"); before-- {
+		if o := m.tokens[before].match; o >= 0 && o < before {
+			before = o
+		}
+	}
+	if head := strings.TrimSuffix(m.text(before), "${"); first < i {
+		m.replace(mutant.Constant, before, i, head+"`")
+	} else if len(text) > 2 {
+		m.replace(mutant.Constant, i, i, "``")
+	}
+}
+
+// anchors has an expression match within a text, too.
+func (m *mutator) anchors(i int, text string) {
+	end := strings.LastIndexByte(text, '/')
+	if strings.HasPrefix(text, "/^") && end > 2 {
+		m.replace(mutant.Condition, i, i, "/"+text[2:])
+	}
+	if strings.HasSuffix(text[:end], "$") && !strings.HasSuffix(text[:end], `\$`) && end > 2 {
+		m.replace(mutant.Condition, i, i, text[:end-1]+text[end:])
 	}
 }
 
@@ -133,6 +178,27 @@ func (m *mutator) returned(from, end int) {
 	if text != "undefined" && text != "null" && text != "true" && text != "false" && text != "void 0" && len(text) <= maxText {
 		m.replace(mutant.Returned, from, end, "undefined")
 	}
+	if comma := m.comma(from); m.tokens[from].match == end && comma > 0 && m.text(from) == "[" {
+		next := m.comma(comma)
+		if next < 0 {
+			next = end
+		}
+		first, second := m.source[m.tokens[from].to:m.tokens[comma].from], m.source[m.tokens[comma].to:m.tokens[next].from]
+		if strings.TrimSpace(second) != "" && !strings.Contains(first+second, "...") {
+			m.replace(mutant.Returned, from+1, next-1, strings.TrimSpace(second)+", "+first)
+		}
+	}
+}
+
+// comma is the next one behind a token, in the same brackets; -1 for none.
+func (m *mutator) comma(i int) int {
+	for j := i + 1; j < len(m.tokens) && !m.closes(j); j++ {
+		if m.text(j) == "," {
+			return j
+		}
+		j = max(j, m.tokens[j].match)
+	}
+	return -1
 }
 
 // others are operators in place of others.
