@@ -23,8 +23,8 @@ type Data struct {
 	Readers       []string
 }
 
-// ReadBy reports whether a file of tests, with its text, names a file of data, or the directory that it is in; of Go only where it
-// is beside that.
+// ReadBy reports whether a file of tests, with its text, names a file of data, or the directory that it is in; of Go only data
+// below its own.
 func (d Data) ReadBy(test string, text []byte) bool {
 	for file := range d.Before {
 		dir := path.Dir(file)

@@ -17,9 +17,9 @@ import (
 var changing = lazyregexp.New(`(?i)\b(?:must|should|no longer|instead|rather than|not only|chang\w*|adapt|allow|as soon as|` +
 	`becomes?|(?:update|adjust) the \w*tests?|updat\w+|from now on)\b`)
 
-// Named reports whether the brief asks for what a test expects now and did not before. It has all values in which the test differs,
-// a quoted one of them, or all words of a new line. Or it asks for another behaviour, and names the test, a changed function of
-// the product, a value that the patch changes in both alike, or a new name that the test uses.
+// Named reports whether the brief asks for what a test expects now and did not before. It has all values in which the test
+// differs, a quoted one of them, or all words of a new line. Or it asks for another behaviour, and names the test, a changed
+// function of the product, a value that the patch changes in both alike, or a new name that the test uses.
 func (t *Touched) Named(name string) bool {
 	was, now := t.texts(name)
 	name, _, _ = strings.Cut(name, "/")

@@ -166,8 +166,8 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, p *patched,
 		r.Signatures = append(r.Signatures, line(w.In(c.dir)))
 	}
 	if c.Untried > 0 && len(c.Kept) < leastKept || len(c.Waiting) > 0 {
-		r.Tail += line(fmt.Sprintf("no time for %d changes of the code of %s; tests that had noticed none: %s", c.Untried, of(dir),
-			cmp.Or(text.Some(c.Waiting, maxWaiting), "none"))) + "\n"
+		r.Tail += line(fmt.Sprintf("no time for %d changes of the code of %s; tests that had noticed none: %s", c.Untried,
+			of(dir), cmp.Or(text.Some(c.Waiting, maxWaiting), "none"))) + "\n"
 	}
 	switch {
 	case len(c.hidden)+len(c.Weaker) > 0 || c.named > 0 && len(c.Idle) == 0:

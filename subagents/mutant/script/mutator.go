@@ -101,8 +101,8 @@ func (m *mutator) template(i int, text string) {
 	if m.tokens[i].match >= 0 {
 		first = min(i, m.tokens[i].match)
 	}
-	if !strings.HasSuffix(text, "`") || len(text) < 2 || first > 0 && m.tokens[first-1].value { // it begins, or a function reads it
-		return
+	if !strings.HasSuffix(text, "`") || len(text) < 2 || first > 0 && m.tokens[first-1].value {
+		return // it goes on, or a function reads it
 	}
 	if last := strings.LastIndexByte(strings.TrimRight(text[:len(text)-1], " "), ' '); last > 0 {
 		m.replace(mutant.Constant, i, i, text[:last]+"`")
