@@ -22,6 +22,10 @@ const (
 // MaxUnread is how many unread files a receipt has; of those after them it has the number.
 const MaxUnread = 5000
 
+// OwnDir has Divisi's own files of a repository. As an unread file of a gate on the base commit it stands for all of them, and
+// for the history: the gate has neither opened one nor asked git.
+const OwnDir = ".divisi"
+
 // Unread is a changed file that a gate did not read as its kind needs: a source file of a compiled language must be
 // compiled, one of another language run or imported, any other file opened.
 type Unread struct {

@@ -19,8 +19,8 @@ func (s *Store) KeepTests(
 	ctx context.Context, objects *bus.Bus, key string, k *run.KeptBaseline, receipts map[string]spec.Receipt,
 ) error {
 	had, err := s.Kept(key)
-	if err != nil || had == nil {
-		had = &run.KeptBaseline{} // what is damaged is replaced
+	if err != nil || had == nil || had.Commit != k.Commit {
+		had = &run.KeptBaseline{} // what is damaged, or of another commit, is replaced
 	}
 	k.Tests = map[string][]byte{}
 	for i := range k.Receipts {

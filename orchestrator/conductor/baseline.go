@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"divisi/bus"
 	"divisi/internal/spec"
@@ -26,23 +28,27 @@ type Baselines interface {
 	) error
 }
 
-// keptBaseline returns the baseline that an earlier run of the same commit, gates and environment left; nil where there is none.
+// keptBaseline returns the baseline that an earlier run of the same files, gates and environment left; nil where there is none.
 // One that cannot be read costs no more than another run of the gates.
 func (c *patches) keptBaseline(ctx context.Context) *run.KeptBaseline {
 	if c.cfg.Baselines == nil {
 		return nil
 	}
-	key, err := c.baselineKey()
+	var kept *run.KeptBaseline
+	key, err := c.baselineKey(ctx)
 	if err == nil {
-		var kept *run.KeptBaseline
-		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
-			for name, data := range kept.Tests {
-				err = errors.Join(err, c.cfg.Bus.Put(ctx, name, data))
-			}
+		kept, err = c.cfg.Baselines.Kept(key)
+	}
+	if err == nil && !c.holds(kept) {
+		return nil
+	}
+	if err == nil {
+		for name, data := range kept.Tests {
+			err = errors.Join(err, c.cfg.Bus.Put(ctx, name, data))
 		}
-		if err == nil {
-			return kept
-		}
+	}
+	if err == nil {
+		return kept
 	}
 	c.cfg.Log.Warn().Err(err).Msg("the gates run on the base commit again")
 	return nil
@@ -54,10 +60,10 @@ func (c *patches) keepBaseline(ctx context.Context) {
 	if c.cfg.Baselines == nil {
 		return
 	}
-	key, err := c.baselineKey()
+	key, err := c.baselineKey(ctx)
 	if err == nil && c.st.Proofs.Flaky != nil {
 		var kept *run.KeptBaseline
-		if kept, err = c.cfg.Baselines.Kept(key); err == nil && kept != nil {
+		if kept, err = c.cfg.Baselines.Kept(key); err == nil && c.holds(kept) {
 			kept.Flaky = c.st.Proofs.Flaky
 			err = c.cfg.Baselines.KeepTests(ctx, c.cfg.Bus, key, kept, c.st.Proofs.Baseline)
 		}
@@ -75,8 +81,28 @@ func (c *patches) keepBaseline(ctx context.Context) {
 	}
 }
 
-// baselineKey has the base commit, with all that leads to it, and what trees have of refs and tags: gates ask git.
-func (c *patches) baselineKey() (string, error) {
+// holds reports whether a baseline is of the base commit, or of one that its gates could not tell from it.
+func (c *patches) holds(kept *run.KeptBaseline) bool {
+	return kept != nil && (kept.Commit == c.st.Spec.Base || !slices.ContainsFunc(kept.Receipts, func(r spec.Receipt) bool {
+		u := r.UnreadOf(spec.OwnDir)
+		return u == nil || u.Grade != spec.GradeUnread
+	}))
+}
+
+// baselineKey has the files of the base commit, of Divisi's own the kinds alone, and what trees have of refs and tags.
+func (c *patches) baselineKey(ctx context.Context) (string, error) {
+	files, err := c.cfg.Mirror.Files(ctx, c.st.Spec.Base)
+	if err != nil {
+		return "", err
+	}
+	kinds, others := map[string]bool{}, files[:0]
+	for _, f := range files {
+		if strings.HasPrefix(f.Path, spec.OwnDir+"/") {
+			kinds[f.Mode+path.Ext(f.Path)] = true
+		} else {
+			others = append(others, f)
+		}
+	}
 	refs, err := c.cfg.Mirror.Refs()
 	if err != nil {
 		return "", err
@@ -85,7 +111,7 @@ func (c *patches) baselineKey() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.cfg.Baselines.Key(c.cfg.Baselines.World(c.st.Spec.Base, refs, past), c.st.Spec.Project, c.st.Environment())
+	return c.cfg.Baselines.Key(c.cfg.Baselines.World(others, kinds, refs, past), c.st.Spec.Project, c.st.Environment())
 }
 
 // inspect looks up which tests of the base commit did not run, reads the patches that may explain it, and executes what follows.

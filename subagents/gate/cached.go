@@ -36,9 +36,10 @@ func (f *findings) cache(line string) {
 
 // stale reports whether a gate is green by results of a cache that may not know what changed. Go knows the Go files of a package
 // and what its tests open themselves, and not what a program reads that they start. What other tools know nothing tells.
+// On the base commit all of them count.
 func stale(ctx context.Context, command, cached []string, where *Where) (bool, error) {
 	if len(cached) == 0 || where.Baseline == nil || where.Changed == nil {
-		return false, nil
+		return len(cached) > 0 && where.Baseline == nil, nil
 	}
 	changed, err := where.Changed(ctx)
 	if err != nil {

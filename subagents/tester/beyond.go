@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
@@ -44,4 +45,28 @@ func (t *Executor) beyond(ctx context.Context, g spec.Gate, where *gate.Where, w
 		}
 	}
 	return nil
+}
+
+// apart watches a gate on the base commit for Divisi's own files and the history. end writes into the receipt where it read
+// neither: then its outcome holds for a commit that differs in them alone. Results of caches open nothing.
+func (t *Executor) apart(ctx context.Context, where *gate.Where) (end func(r *spec.Receipt), err error) {
+	blobs, err := t.Blobs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list Divisi's own files: %w", err)
+	}
+	names := []string{".git/HEAD"}
+	for name := range blobs {
+		if strings.HasPrefix(name, spec.OwnDir+"/") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 1 {
+		return func(*spec.Receipt) {}, nil
+	}
+	touched := grade.Touched(t.Dir, names)
+	return func(r *spec.Receipt) {
+		if files, lack := touched(); lack == "" && len(files) == 0 && !*where.Stale {
+			r.Unread = []spec.Unread{{Path: spec.OwnDir, Grade: spec.GradeUnread}}
+		}
+	}, nil
 }

@@ -31,18 +31,26 @@ type asked struct {
 func (t *Executor) run(ctx context.Context, g spec.Gate, where gate.Where) (r spec.Receipt, reading *grade.Reading, err error) {
 	var ended error
 	var beyond string
+	apart := func(*spec.Receipt) {}
 	if !t.Assignment.Base {
 		if reading, err = t.watch(ctx, g, &where); err != nil {
 			return r, nil, err
 		}
 		where.OnEnd = func() { ended = reading.End() }
-	} else if len(g.Paths) > 0 {
-		if err = t.beyond(ctx, g, &where, &beyond); err != nil {
+	} else {
+		if len(g.Paths) > 0 {
+			err = t.beyond(ctx, g, &where, &beyond)
+		}
+		if err == nil {
+			apart, err = t.apart(ctx, &where)
+		}
+		if err != nil {
 			return r, nil, err
 		}
 	}
 	r, err = gate.Run(ctx, g, where)
 	r.Beyond = beyond
+	apart(&r)
 	if err = cmp.Or(err, ended); err == nil {
 		r.Wrote, err = t.restore(ctx, g.Name)
 	}
