@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,8 @@ func TestWhatIsTried(t *testing.T) {
 	}{
 		"nothing":         {test, "func Cost() {}\n", nil},
 		"a rename":        {"package p\n\nimport \"testing\"\n\nfunc TestFee(t *testing.T) {\n\tif Fee(1) != 2 {\n\t\tt.Fatal()\n\t}\n}\n", "func Fee() {}\n", nil},
+		"a longer name":   {strings.ReplaceAll(test, "Cost", "CostOfAll"), "func CostOfAll() {}\n", nil},
+		"another test":    {strings.ReplaceAll(test, "!= 2", "!= Fee(0)"), "func Fee() {}\n", []string{"p_test.go"}},
 		"a new test":      {test + "\nfunc TestMore(t *testing.T) {\n\tif Cost(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n", "func Cost() {}\n", nil},
 		"another input":   {"package p\n\nimport \"testing\"\n\nfunc TestCost(t *testing.T) {\n\tif Cost(one) != 2 {\n\t\tt.Fatal()\n\t}\n}\n", "func Cost() {}\n", []string{"p_test.go"}},
 		"a new condition": {"package p\n\nimport \"testing\"\n\nfunc TestCost(t *testing.T) {\n\tif testing.Verbose() {\n\tif Cost(1) != 2 {\n\t\tt.Fatal()\n\t}\n\t}\n}\n", "func Cost() {}\n", []string{"p_test.go"}},

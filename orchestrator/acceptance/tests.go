@@ -75,8 +75,9 @@ var unspoken = re(`^(?://|#|import |from |\)$|"[\w./~-]+"$)`)
 // suspects are the files with tests in which something differs that no rename explains.
 func (p *Patch) suspects() (paths []string) {
 	speaks := func(l line) bool { return !unspoken.MatchString(l.text) }
+	names := p.renames()
 	for _, f := range p.files {
-		if f.language >= 0 && compared[f.language] && f.Before != nil && f.After != nil && !p.renamed(f) &&
+		if f.language >= 0 && compared[f.language] && f.Before != nil && f.After != nil && !p.renamed(f) && !f.renamedBy(names) &&
 			(p.differ[f.Path] || slices.ContainsFunc(f.lost, speaks)) {
 			paths = append(paths, f.Path)
 		}

@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,43 @@ import (
 // tries reports whether an experiment can release the patch: all that speaks against it is that its tests may be weaker.
 func (v Verdict) tries() bool {
 	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Open })
+}
+
+var name = re(`[\p{L}_$][\p{L}\p{N}_$]*`)
+
+// renames are the new names of what the patch defines in lines that are the same otherwise, paired in their order. A name that
+// stays, or was there, is none.
+func (p *Patch) renames() map[string]string {
+	var forms [2]map[string][]string
+	var all [2]map[string]bool
+	for side := range 2 {
+		forms[side], all[side] = map[string][]string{}, map[string]bool{}
+		for _, f := range p.files {
+			for _, l := range [][]line{f.lost, f.gained}[side] {
+				if m := definition.FindStringSubmatch(l.text); m != nil {
+					form := f.Path + "\n" + strings.ReplaceAll(l.text, m[1], " ")
+					forms[side][form], all[side][m[1]] = append(forms[side][form], m[1]), true
+				}
+			}
+		}
+	}
+	out := map[string]string{}
+	for form, was := range forms[0] {
+		now := forms[1][form]
+		for i := range was {
+			if len(now) == len(was) && !all[1][was[i]] && !all[0][now[i]] {
+				out[was[i]] = now[i]
+			}
+		}
+	}
+	return out
+}
+
+// renamedBy reports whether new names of what the patch defines are all that differs in a file.
+func (f *file) renamedBy(names map[string]string) bool {
+	return slices.EqualFunc(f.lost, f.gained, func(was, now line) bool {
+		return now.text == name.ReplaceAllStringFunc(was.text, func(n string) string { return cmp.Or(names[n], n) })
+	})
 }
 
 // try puts a patch aside for an experiment, also where only that can speak against it.
@@ -29,6 +67,11 @@ func try(t *run.Task, v Verdict, d run.Doubt) []run.Action {
 // Try has experiments made with the tests of patches that wait for them, one after the other, the most suspicious first, and
 // decides what they tell.
 func Try(s *run.State) []run.Action {
+	if t := untrusted(s); t != nil {
+		again := *t.Tried
+		again.Run, again.By = 0, ""
+		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskVerifying, Trial: &again})}
+	}
 	var next *run.Task
 	busy := false
 	for t := range s.Tasks.In(run.TaskVerifying) {
@@ -46,13 +89,26 @@ func Try(s *run.State) []run.Action {
 	if next == nil || busy || !s.Baselined() {
 		return nil
 	}
-	if r := receiptOf(s, next); r != nil {
+	if r := s.Proofs.Experiment(next.Result.Patch); r != nil {
 		return conclude(s, next, *r)
 	}
 	if s.TrialTime() <= 0 {
 		return unable(s, next, "experiments have taken their share of the time of the gates")
 	}
 	return begin(s, next)
+}
+
+// untrusted is a task that waits in the queue because of an experiment of a worker that is in quarantine since; nil for none.
+func untrusted(s *run.State) *run.Task {
+	if len(s.Quarantines) == 0 {
+		return nil
+	}
+	for t := range s.Tasks.In(run.TaskAccepted) {
+		if t.Tried != nil && t.Tried.By != "" && !t.AcceptedDespiteDoubt() && s.Proofs.Experiment(t.Result.Patch) == nil {
+			return t
+		}
+	}
+	return nil
 }
 
 // begin assigns the experiment.
@@ -65,18 +121,6 @@ func begin(s *run.State, t *run.Task) []run.Action {
 	}
 	data := run.TaskData{State: run.TaskVerifying, Trial: &trial, Dispatch: d}
 	return []run.Action{run.Assign{Append: run.Append{Task: t.Task.ID, Data: data}, Dispatch: d}}
-}
-
-// receiptOf is the receipt of an experiment with the same patch; nil for none.
-func receiptOf(s *run.State, t *run.Task) *spec.Receipt {
-	p, gate := t.Result.Patch, []string{spec.WeakerGate}
-	for _, r := range s.Proofs.PassedIn(s.Proofs.Reference(), p.Tree, gate, p.Base) {
-		return &r
-	}
-	for _, f := range s.Proofs.FailedIn(s.Proofs.Reference(), p.Tree, gate, p.Base) {
-		return &f.Receipt
-	}
-	return nil
 }
 
 // tried decides when an experiment has ended. One that could not be made is tried again; in the end the rules decide.

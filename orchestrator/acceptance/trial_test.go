@@ -139,3 +139,72 @@ func TestExperimentsAreBounded(t *testing.T) {
 		"p/x_test.go: fewer assertions", "no experiment: experiments have taken their share of the time of the gates",
 	}, l.Tasks.ByID["t"].Doubt().Evidence)
 }
+
+// A run makes the first experiments at any rate, and then as many as a quarter of the time of its gates has room for.
+func TestExperimentsTakeAQuarterOfTheGates(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, nil)
+	took := func(gate string, n int, took time.Duration) {
+		work := run.GateTask + gate
+		l.Gates(work, n, "b")
+		l.Ended(work, n, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{
+			{Gate: gate, Tree: "z", Verdict: spec.VerdictPass, Duration: took},
+		}})
+	}
+	for n, left := range []time.Duration{110 * time.Second, 100 * time.Second, 90 * time.Second, -40 * time.Second} {
+		took(spec.WeakerGate, n+1, 10*time.Second)
+		require.Equal(t, left, l.TrialTime())
+	}
+	took("check", 1, 6*time.Minute)
+	require.Equal(t, 50*time.Second, l.TrialTime())
+}
+
+// A patch that waits in the queue because of an experiment is tried again when the worker that made it is put into quarantine; one
+// that has landed is listed.
+func TestAnExperimentOfAWorkerInQuarantine(t *testing.T) {
+	t.Parallel()
+	released := func() *runtest.Log {
+		l := doubted(t)
+		l.Do(acceptance.Try(l.State))
+		tells(l, 1, spec.Receipt{Verdict: spec.VerdictPass, Passed: 5, Worker: "liar"})
+		l.Do(acceptance.Try(l.State))
+		require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
+		tasks, _ := l.Untried()
+		require.Empty(t, tasks)
+		return l
+	}
+	l := released()
+	l.Append("", run.Data{Quarantine: &run.Quarantine{Worker: "other", By: "user:ada"}})
+	require.Empty(t, acceptance.Try(l.State))
+	l.Append("", run.Data{Quarantine: &run.Quarantine{Worker: "liar", By: "user:ada"}})
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, []string{"assign t--red/2 to tester on c"}, runtest.Describe(acceptance.Try(l.State)))
+
+	l = released()
+	l.Append("t", run.TaskData{State: run.TaskLanded})
+	l.Append("", run.Data{Quarantine: &run.Quarantine{Worker: "liar", By: "user:ada"}})
+	require.Empty(t, acceptance.Try(l.State))
+	tasks, why := l.Untried()
+	require.Len(t, tasks, 1)
+	require.Equal(t, "the experiment was of worker liar, whose receipts do not count any more", why["t"])
+}
+
+// What was not tried, and what nothing was found about, lands by the rules alone, and is listed.
+func TestWhatIsNotTriedIsListed(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, nil)
+	l.Gates(run.FlakesTask, 1, "b")
+	l.Ended(run.FlakesTask, 1, spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{
+		{Gate: spec.WeakerGate, Tree: "z", Verdict: spec.VerdictPass, Duration: 2 * time.Minute},
+	}})
+	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+	l.Do(imported(l, acceptance.Verdict{Decision: acceptance.Pass, Tests: []string{"p/x_test.go"}}))
+	l.Do(acceptance.Try(l.State))
+	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
+	tasks, why := l.Untried()
+	require.Len(t, tasks, 1)
+	require.Equal(t, "experiments had taken their share of the time of the gates", why["t"])
+	l.Dispatched("t", "generator", 2, "b")
+	tasks, _ = l.Untried()
+	require.Empty(t, tasks, "it is another patch")
+}

@@ -14,8 +14,14 @@ import (
 	"divisi/orchestrator/view"
 )
 
-// maxPatchLines bounds the lines of patches that are shown with a question.
-const maxPatchLines = 200
+// maxPatchLines bounds the lines of patches that are shown with a question, maxEvidence those of evidence about several.
+const (
+	maxPatchLines = 200
+	maxEvidence   = 20
+)
+
+// whole is the word that shows all of a question about several patches.
+const whole = "all"
 
 // Asked is a decision as a person is asked about it: the diffs of its patches are fit for a terminal, and Note is what else
 // helps, with commands.
@@ -42,7 +48,10 @@ func (c *Console) Decide(in io.Reader, d Asked) (said act.Decide, err error) {
 		d.Elsewhere[i].Command = c.opts.Calls(d.Elsewhere[i].Command)
 	}
 	width := c.textWidth()
-	return said, c.converse(in, d.text(width), func(words string) (again string) {
+	return said, c.converse(in, d.text(width, false), func(words string) (again string) {
+		if words == whole && d.several() {
+			return d.text(width, true)
+		}
 		said, again = d.answer(words)
 		return wrapPrompt(again, width)
 	})
@@ -57,20 +66,39 @@ func Whole(patches ...view.Patch) bool {
 	return n <= maxPatchLines
 }
 
-func (d *Asked) text(width int) string {
+// group reports whether one reason may be for all of its patches.
+func (d *Asked) group() bool { return d.several() && d.Template != "" }
+
+// several reports whether the decision is about the patches of several tasks, none of which is its own.
+func (d *Asked) several() bool { return d.About == "" && len(d.Patches) > 1 }
+
+// text is the question with the evidence first. Of several patches it has the first one, unless all is set.
+func (d *Asked) text(width int, all bool) string {
 	var b strings.Builder
 	p := planText{b: &b, width: width}
 	p.line(0, "")
 	p.line(0, "The run waits for "+d.Text)
 	if d.About == "" && len(d.Patches) > 0 {
-		for _, line := range d.Evidence {
+		n := min(maxEvidence, len(d.Evidence))
+		if all {
+			n = len(d.Evidence)
+		}
+		for _, line := range d.Evidence[:n] {
 			p.line(1, display.Safe(line))
 		}
+		p.more(1, len(d.Evidence)-n, "line")
 	}
 	left := maxPatchLines
-	for _, patch := range d.Patches {
+	for i, patch := range d.Patches {
+		if d.several() && !all && i > 0 {
+			p.more(0, len(d.Patches)-i, "patch")
+			break
+		}
 		lines := text.Lines(strings.TrimSuffix(patch.Diff, "\n"))
 		n := min(left, len(lines))
+		if all {
+			n = len(lines)
+		}
 		p.line(0, "The patch of "+patch.Task+":")
 		b.WriteString(strings.Join(lines[:n], "\n") + "\n")
 		p.more(0, len(lines)-n, "line")
@@ -133,6 +161,12 @@ func (d *Asked) prompt() string {
 		if len(d.Patches) > 1 {
 			say += ", behind the name of its task"
 		}
+		if d.group() {
+			say += " or for all"
+		}
+	}
+	if d.several() {
+		say += "; " + whole + " shows each patch"
 	}
 	return say + "; " + d.empty()
 }
@@ -168,7 +202,7 @@ func (d *Asked) answer(words string) (said act.Decide, again string) {
 		return said, fmt.Sprintf("To %s, leave it open and run: %s. %s", e.Name, e.Command, d.prompt())
 	case at >= 0 && d.Options[at].NeedsText:
 		d.why = &d.Options[at]
-		if len(d.Patches) > 1 {
+		if len(d.Patches) > 1 && !d.group() {
 			return said, whichTask
 		}
 		if d.why.Name == view.Change {
@@ -225,8 +259,10 @@ func (d *Asked) sentence(o *view.Option, words string) (said act.Decide, again s
 	if d.why != nil {
 		ask = whichTask
 	}
-	switch {
-	case !slices.ContainsFunc(d.Patches, func(p view.Patch) bool { return p.Task == first }):
+	switch named := slices.ContainsFunc(d.Patches, func(p view.Patch) bool { return p.Task == first }); {
+	case !named && d.group():
+		return act.Decide{Option: o.Name, Text: words}, ""
+	case !named:
 		return said, fmt.Sprintf("%s is not one of these tasks. %s", first, ask)
 	case rest == "":
 		return said, fmt.Sprintf("No reason is behind the name of %s. %s", first, ask)

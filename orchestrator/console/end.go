@@ -14,10 +14,12 @@ import (
 	"divisi/orchestrator/view/stats"
 )
 
-// maxFlakes bounds the flaky failures that the end lists, maxFirst the tasks to read first.
+// maxFlakes bounds the flaky failures that the end lists, maxFirst the tasks to read first, maxUntried those whose tests were not
+// tried for one reason.
 const (
-	maxFlakes = 5
-	maxFirst  = 3
+	maxFlakes  = 5
+	maxFirst   = 3
+	maxUntried = 12
 )
 
 // writeEnd writes the run's state, and why it is so, when the console is closed: a few lines and a short table.
@@ -41,6 +43,9 @@ func writeEnd(b *strings.Builder, v *feed.Followed, why string, width int, p pai
 	}
 	for _, u := range view.UnlikeLines(v.State) {
 		b.WriteString("  unlike its siblings: " + display.Safe(u) + "\n")
+	}
+	for _, line := range view.Untried(v.State, maxUntried) {
+		b.WriteString("  changed tests not tried: " + display.Safe(line) + "\n")
 	}
 	if len(v.Final) > 0 {
 		b.WriteString("  final gates: " + display.Safe(feed.Verdicts(v.Final)) + "\n")

@@ -61,7 +61,11 @@ func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 		return nil, "", request.Refusedf("%s is not about %s", d.ID, strconv.Quote(text.Line(a.Of)))
 	case a.Of == "" && d.Options[at].NeedsText && len(d.Tasks) > 1:
 		task, words, _ := strings.Cut(a.Text, ": ")
-		if !slices.Contains(d.Tasks, task) || strings.TrimSpace(words) == "" {
+		named := slices.Contains(d.Tasks, task) && strings.TrimSpace(words) != ""
+		if !named && ofGroup(&d) && s.Tasks.ByID[task] == nil { // it is for all
+			break
+		}
+		if !named {
 			return nil, "", request.Refusedf("%s is about the patches of %s: begin the text with the one that it is for, as "+
 				"%s: why", d.ID, text.Some(d.Tasks, maxNamed), d.Tasks[0])
 		}
@@ -137,20 +141,20 @@ func Carry(s *run.State) []run.Action {
 			fmt.Sprintf("the answer to %s, %s, is over: %s", end.Answer.ID, said(&end), end.Back),
 		}})}
 	}
-	if end.Closed = true; !slices.ContainsFunc(actions, ends) {
+	if end.Closed = true; !slices.ContainsFunc(actions, func(a run.Action) bool { return ends(a, end.Answer.ID) }) {
 		actions = append(actions, decided(&end))
 	}
 	return actions
 }
 
-// ends reports whether an action is the event that closes a decision.
-func ends(a run.Action) bool {
+// ends reports whether an action is the event that closes a decision. Each patch of a group has one of its own too.
+func ends(a run.Action, id string) bool {
 	event, _ := a.(run.Append)
 	switch data := event.Data.(type) {
 	case run.Data:
 		return data.Decision != nil && data.Decision.Closed
 	case run.TaskData:
-		return data.Decision != nil && data.Decision.Closed
+		return data.Decision != nil && data.Decision.Closed && data.Decision.Answer.ID == id
 	case wire.Answer:
 		return true
 	}
@@ -167,6 +171,9 @@ func find(s *run.State, open []run.Decision, a run.Answer) (run.Decision, error)
 			return d, request.Refusedf("%s is about attempt %d of %s, not %d: see that one first",
 				d.ID, d.Attempt, d.About, a.Attempt)
 		}
+		return d, nil
+	}
+	if d, ok := part(s, open, a.ID); ok {
 		return d, nil
 	}
 	about := subject(a.ID)

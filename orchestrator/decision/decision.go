@@ -49,14 +49,30 @@ func Open(s *run.State) []run.Decision {
 	return slices.DeleteFunc(All(s), func(d run.Decision) bool { return s.Decisions.Given(d.ID) != nil })
 }
 
-// Patches lists the open decisions about patches.
-func Patches(s *run.State) []run.Decision {
-	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Kind != run.DecidePatch && d.Kind != run.DecideTest })
+// Patches lists the open decisions about patches, each alone.
+func Patches(s *run.State) (out []run.Decision) {
+	for _, d := range Open(s) {
+		if d.Kind != run.DecidePatch && d.Kind != run.DecideTest {
+			continue
+		}
+		if !ofGroup(&d) {
+			out = append(out, d)
+			continue
+		}
+		for _, id := range d.Tasks {
+			t := s.Tasks.ByID[id]
+			one := about(&s.Agenda, &s.Agents, t, t.Doubt())
+			if one.Kind = d.Kind; s.Decisions.Given(one.ID) == nil {
+				out = append(out, one)
+			}
+		}
+	}
+	return out
 }
 
-// ForPerson are the open ones that only a person can decide.
+// ForPerson are the open ones that only a person can decide, and that no shards at work may become part of.
 func ForPerson(s *run.State) []run.Decision {
-	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Decider != run.ByPerson })
+	return slices.DeleteFunc(Open(s), func(d run.Decision) bool { return d.Decider != run.ByPerson || awaited(s, &d) })
 }
 
 // decider returns the decider about an event at a position of the log: the master while its turn with it has not ended, then the

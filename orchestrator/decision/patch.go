@@ -2,6 +2,7 @@ package decision
 
 import (
 	"cmp"
+	"fmt"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/recovery"
@@ -27,13 +28,22 @@ var test = kind{
 	send:   run.Reject,
 }
 
+// held are the decisions about held patches: one about all shards of a template with findings of the same kinds.
 func held(agenda *run.Agenda, agents *run.Agents, missing bool) (out []run.Decision) {
+	var tasks []*run.Task
 	for t := range agenda.Tasks.In(run.TaskHeld) {
 		d := t.Doubt()
-		ofRun := d.Unread != nil || d.Unlike != nil
-		if !ofRun && (d.Missing != nil) == missing && (!d.Review || agenda.Tasks.Reviewing(t)[0] == t) {
-			out = append(out, about(agenda, agents, t, d))
+		if d.Unread == nil && d.Unlike == nil && (d.Missing != nil) == missing && (!d.Review || agenda.Tasks.Reviewing(t)[0] == t) {
+			tasks = append(tasks, t)
 		}
+	}
+	for _, g := range groups(&agenda.Spec, agents, tasks) {
+		t := g.oldest()
+		d := about(agenda, agents, t, t.Doubt())
+		if len(g.tasks) > 1 {
+			g.ask(&d)
+		}
+		out = append(out, d)
 	}
 	return out
 }
@@ -74,25 +84,43 @@ func about(agenda *run.Agenda, agents *run.Agents, t *run.Task, doubt *run.Doubt
 	return d
 }
 
-func rule(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
-	task := cmp.Or(a.Of, d.About)
-	switch a.Option {
-	case run.Skip:
-		actions, _, err := request.Skip(&s.Agenda, s.Works, []string{task}, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
-		return actions, task + " is skipped", err
-	case run.Accept:
-		actions, err := request.Accept(&s.Agenda, s.Works, task, a)
-		return actions, "the patch of " + task + " goes on", err
-	default:
-		return request.Send(&s.Agenda, &s.Agents, task, a.Text, a.By)
+// rule acts on the answer to a decision about one patch, or about each of a group.
+func rule(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
+	tasks := []string{cmp.Or(a.Of, d.About)}
+	if tasks[0] == "" {
+		tasks = d.Tasks
 	}
+	if a.Option == run.Skip {
+		actions, _, err = request.Skip(&s.Agenda, s.Works, tasks, run.Revision{By: a.By}, cmp.Or(a.Text, "by a person"))
+		return actions, text.Some(tasks, maxNamed) + " is skipped", err
+	}
+	for _, task := range tasks {
+		var one []run.Action
+		if a.Option == run.Accept {
+			one, err = request.Accept(&s.Agenda, s.Works, task, a)
+			outcome = "the patch of " + task + " goes on"
+		} else {
+			one, outcome, err = request.Send(&s.Agenda, &s.Agents, task, a.Text, a.By)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		actions = append(actions, one...)
+	}
+	if len(tasks) > 1 {
+		outcome = fmt.Sprintf("%s of %s, %s", a.Option, text.Count(len(tasks), "shard"), text.Some(tasks, maxNamed))
+	}
+	return actions, outcome, nil
 }
 
-// judge accepts or rejects a patch. No policy rejects one for its size: that is noted.
-func judge(agenda *run.Agenda, works run.Works, d *run.Decision, accept bool) []run.Action {
-	t, a := agenda.Tasks.ByID[d.About], run.Answer{Option: run.Reject, By: run.ByPolicy}
-	if accept || t.Doubt().Size {
-		a.Option = run.Accept
+// judge accepts or rejects patches. No policy rejects one for its size: that is noted.
+func judge(agenda *run.Agenda, works run.Works, d *run.Decision, accept bool) (actions []run.Action) {
+	for _, id := range d.Tasks {
+		t, a := agenda.Tasks.ByID[id], run.Answer{Option: run.Reject, By: run.ByPolicy}
+		if accept || t.Doubt().Size {
+			a.Option = run.Accept
+		}
+		actions = append(actions, recovery.Decide(agenda, works, t, a)...)
 	}
-	return recovery.Decide(agenda, works, t, a)
+	return actions
 }

@@ -18,31 +18,9 @@ var unlike = kind{
 		}
 		return []run.Decision{unlikeOthers(&s.Agenda, &s.Agents, held)}
 	},
-	carry: func(s *run.State, d *run.Decision, a run.Answer) (actions []run.Action, outcome string, err error) {
-		tasks := d.Tasks
-		if a.Of != "" {
-			tasks = []string{a.Of}
-		}
-		for _, id := range tasks {
-			var one []run.Action
-			one, outcome, err = rule(s, &run.Decision{About: id}, a)
-			if err != nil {
-				return nil, "", err
-			}
-			actions = append(actions, one...)
-		}
-		if len(tasks) > 1 {
-			outcome = fmt.Sprintf("%s of %s, %s", a.Option, text.Count(len(tasks), "shard"), text.Some(tasks, maxNamed))
-		}
-		return actions, outcome, nil
-	},
-	policy: func(agenda *run.Agenda, works run.Works, d *run.Decision, accept bool) (actions []run.Action) {
-		for _, id := range d.Tasks {
-			actions = append(actions, judge(agenda, works, &run.Decision{About: id}, accept)...)
-		}
-		return actions
-	},
-	send: run.Reject,
+	carry:  rule,
+	policy: judge,
+	send:   run.Reject,
 }
 
 // siblingsToCome reports whether patches of other shards come without an answer: then they are in the same question. Those of a

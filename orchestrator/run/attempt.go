@@ -245,6 +245,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 		}
 		return
 	}
+	s.tried(t, d)
 	t.Reason, t.Forgotten, t.Trial = d.Reason, d.Forgotten, d.Trial
 	t.Part, t.Suspected = 0, Suspected{}
 	if d.Doubt != nil {

@@ -25,6 +25,13 @@ var OnDoubts = []string{OnDoubtAsk, OnDoubtReject, OnDoubtAccept}
 // ByPolicy is the author of a ruling that OnDoubt made.
 const ByPolicy = "policy"
 
+var (
+	quoted = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
+	plain  = lazyregexp.New(`^[a-z]+[,;.]?$`)
+	// remarks are the lines that tell how an experiment ended, and no finding.
+	remarks = lazyregexp.New(`^no experiment|^the tests of .* noticed \d+ changes|noticed none of the changes`)
+)
+
 // Doubt is why a patch is held, and what became of it.
 type Doubt struct {
 	Attempt int `json:"attempt,omitempty"`
@@ -44,6 +51,8 @@ type Doubt struct {
 	Unread []spec.Unread `json:"unread,omitempty"`
 	// Unlike is set where the patch has edits that no other shard of its template makes.
 	Unlike []Unlike `json:"unlike,omitempty"`
+	// Kinds are the kinds of the findings, sorted: the evidence without places, names, numbers and quotes.
+	Kinds []string `json:"-"`
 	// Pos is where in the log it began; Answer is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Answer *Answer `json:"answer,omitempty"`
@@ -112,8 +121,25 @@ func (t *Task) doubt(d Doubt, pos uint64) {
 	if t.Undecided() != nil { // it was given up before the decision: this is the same doubt
 		t.Doubts = t.Doubts[:len(t.Doubts)-1]
 	}
-	d.Attempt, d.Pos = t.Attempt, pos
+	d.Attempt, d.Pos, d.Kinds = t.Attempt, pos, kindsOf(d.Evidence)
 	t.Doubts = append(t.Doubts, d)
+}
+
+// kindsOf are the kinds of the findings that evidence has.
+func kindsOf(evidence []string) (kinds []string) {
+	for _, line := range evidence {
+		if remarks.MatchString(line) {
+			continue
+		}
+		if place, rest, found := strings.Cut(line, ": "); found && !strings.Contains(place, " ") {
+			line = rest
+		}
+		line, _, _ = strings.Cut(quoted.ReplaceAllLiteralString(line, ""), ": ")
+		words := slices.DeleteFunc(strings.Fields(line), func(w string) bool { return !plain.MatchString(w) })
+		kinds = append(kinds, strings.Join(words, " "))
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }
 
 // decide folds the answer about the held patch of a task, and returns the task; nil where there is none.
@@ -264,4 +290,50 @@ type Trial struct {
 	Run   int      `json:"run,omitempty"`
 	// Fewer reports that tests assert less by the rules: that they notice nothing then releases nothing.
 	Fewer bool `json:"fewer,omitempty"`
+	// By is the worker that signed its receipt; "" while there is none, and where it was not made.
+	By string `json:"-"`
+}
+
+// tried folds that a task is not in an experiment any more, or that it has another patch.
+func (s *State) tried(t *Task, d TaskData) {
+	switch {
+	case d.State == TaskRunning && d.Dispatch != nil:
+		t.Tried = nil
+	case t.Trial != nil && d.Trial == nil && t.Result != nil && t.Result.Patch != nil:
+		t.Tried = t.Trial
+		if r := s.Proofs.Experiment(t.Result.Patch); r != nil {
+			t.Tried.By = cmp.Or(r.Worker, "this machine")
+		}
+	}
+}
+
+// Experiment is the newest receipt of an experiment with the tests of a patch that counts; nil for none.
+func (p *Proofs) Experiment(of *spec.Patch) *spec.Receipt {
+	if good := p.good(of.Tree, spec.WeakerGate, of.Base); len(good) > 0 {
+		return &good[len(good)-1]
+	}
+	for _, f := range p.Failed(of.Tree, []string{spec.WeakerGate}, of.Base) {
+		return &f.Receipt
+	}
+	return nil
+}
+
+// Untried are the tasks whose newest patch changes tests with which no experiment was made that counts, in plan order, each with the
+// reason.
+func (s *State) Untried() (tasks []*Task, why map[string]string) {
+	why = map[string]string{}
+	for t := range s.Tasks.All() {
+		switch {
+		case t.Tried == nil, t.Trial != nil, t.Result == nil, t.Result.Patch == nil, s.Proofs.Experiment(t.Result.Patch) != nil:
+			continue
+		case t.Tried.By != "":
+			why[t.Task.ID] = "the experiment was of worker " + t.Tried.By + ", whose receipts do not count any more"
+		case t.Tried.Run > 0:
+			why[t.Task.ID] = "no experiment could be made"
+		default:
+			why[t.Task.ID] = "experiments had taken their share of the time of the gates"
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks, why
 }

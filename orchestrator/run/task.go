@@ -63,8 +63,9 @@ type Task struct {
 	Unprovable bool
 	// Red is the newest run of its tests without the change; nil for none.
 	Red *Red
-	// Trial is the experiment that its patch waits for; nil for none.
+	// Trial is the experiment that its patch waits for, Tried the one that its newest patch waited for before; nil for none.
 	Trial *Trial
+	Tried *Trial
 	// Waited is set where an attempt of its command was not counted, since it was last revised: what the command needs may have
 	// been away.
 	Waited bool

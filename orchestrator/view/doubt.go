@@ -2,7 +2,10 @@ package view
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
@@ -40,6 +43,21 @@ func doubts(s *run.State) (lines []string) {
 		}
 		of := wire.AgentID(t.Task.ID, d.Attempt)
 		lines = append(lines, fmt.Sprintf("%s: %s%s (%s)", of, d.Evidence[0], more, Ruling(d, t.State)))
+	}
+	return lines
+}
+
+// Untried lists the tasks whose tests changed and were not tried, by reason, a line each: the rules alone decided about them. Of one
+// reason it names so many at most.
+func Untried(s *run.State, most int) (lines []string) {
+	tasks, why := s.Untried()
+	names := map[string][]string{}
+	for _, t := range tasks {
+		reason := why[t.Task.ID]
+		names[reason] = append(names[reason], t.Task.ID)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(names)) {
+		lines = append(lines, reason+": "+text.Some(names[reason], most))
 	}
 	return lines
 }

@@ -103,7 +103,9 @@ type Report struct {
 	// Standing are the answers that stand for later decisions too.
 	Standing []Standing `json:"standing,omitempty"`
 	// Doubts are the patches that were held and are not any more, in plan order, with the decision about each.
-	Doubts  []string `json:"doubts,omitempty"`
+	Doubts []string `json:"doubts,omitempty"`
+	// Untried are the tasks whose changed tests no experiment has tried, a line for each reason.
+	Untried []string `json:"untried,omitempty"`
 	Added   int      `json:"added"`
 	Deleted int      `json:"deleted"`
 	// Files counts the files that landed patches changed, each patch on its own.
@@ -182,7 +184,7 @@ func Of(s *run.State) Report {
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
 		Flakes: s.Proofs.Flakes(), Times: stats.TimesOf(s),
-		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
+		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s), Untried: Untried(s, len(s.Tasks.Order)),
 		Quotas: s.Quotas.UsedUp(time.Now()),
 	}
 	r.Unread, r.Told = Unread(s)

@@ -135,6 +135,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 		f.add("stands", a.String())
 	}
 	f.add("doubt", r.Doubts...)
+	f.add("untried", r.Untried...)
 	w.WriteByte('\n')
 	Tasks(w, r.Tasks, columns)
 	writeHandoffs(w, r)

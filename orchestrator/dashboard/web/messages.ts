@@ -188,6 +188,7 @@ export interface View {
   unread?: string[];
   ci?: string[];
   unlike?: string[];
+  untried?: string[];
   ref?: string;
   published?: string;
   notices?: string[];

@@ -60,7 +60,7 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
     const { need, answers } = this.props;
     const { task } = answers.draft(need);
     const many = (need.tasks?.length ?? 0) > 1 && option.needs_text && need.kind !== "template";
-    if (many && !task) return this.setState({ hint: "Choose the task that the sentence is for." });
+    if (many && !task && !ofGroup(need)) return this.setState({ hint: "Choose the task that the sentence is for." });
     const { later } = this.state;
     if (later && option.name !== "accept") return this.setState({ hint: `Only accept can be for later ones too: ${option.name} is for what is here.` });
     answers.answer([need, ...this.listed()], { option: option.name, text, task: many ? task : "", alike: later });
@@ -106,7 +106,7 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
         {need.alike && (alike.length > 0 || stands(need)) && this.alike()}
         {(need.tasks?.length ?? 0) > 1 && need.kind !== "template" && (
           <label class="for-task">Sentence for <select value={draft.task} onChange={(e: Event) => this.edit({ task: value(e) })}>
-            <option value="">– choose a task –</option>{need.tasks!.map((t) => <option value={t}>{t}</option>)}
+            <option value="">{ofGroup(need) ? "all of them" : "– choose a task –"}</option>{need.tasks!.map((t) => <option value={t}>{t}</option>)}
           </select></label>
         )}
         <label class="comment">
@@ -167,6 +167,11 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
     if (pick) this.choose(pick);
     else this.setState({ hint: "Choose an answer." });
   }
+}
+
+/** ofGroup reports whether one answer is for all shards of a decision, also one with a reason. */
+function ofGroup(n: Need): boolean {
+  return !n.about && !!n.template;
 }
 
 /** stands reports whether an answer can be for later decisions too. */

@@ -35,6 +35,8 @@ type Run struct {
 	Unread []string `json:"unread,omitempty"`
 	// CI tells how much of CI the gates run, and which landed files it checks otherwise, a line each.
 	CI []string `json:"ci,omitempty"`
+	// Untried are the tasks whose changed tests no experiment has tried, a line for each reason.
+	Untried []string `json:"untried,omitempty"`
 	// Unlike are the landed edits that no other shard of their templates makes, a line each.
 	Unlike    []string `json:"unlike,omitempty"`
 	Ref       string   `json:"ref,omitempty"`
@@ -101,6 +103,9 @@ type TaskRow struct {
 // maxForgotten bounds the files of a task that are named.
 const maxForgotten = 3
 
+// maxUntried bounds the tasks that the page names for one reason.
+const maxUntried = 50
+
 // Of makes the view of a run at a time, with all its tasks and without its series.
 func Of(s *run.State, now time.Time) Run {
 	agents, why := view.Agents(s), schedule.Why(s)
@@ -119,6 +124,7 @@ func Of(s *run.State, now time.Time) Run {
 	}
 	unread, _ := view.Unread(s)
 	v.Unread, v.Unlike, v.CI = text.Each(unread), view.UnlikeLines(s), view.CILines(s)
+	v.Untried = view.Untried(s, maxUntried)
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, rowOfMaster(s, w))
 	}

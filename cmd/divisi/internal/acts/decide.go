@@ -113,6 +113,9 @@ func (g *Globals) openDecisions(ctx context.Context, run string) (open orchestra
 	return open, errors.Join(err, r.Close())
 }
 
+// maxEvidence bounds the lines that a list has of a decision about several patches.
+const maxEvidence = 20
+
 func listDecisions(b *strings.Builder, run string, open []orchestrator.Decision) {
 	if len(open) == 0 {
 		fmt.Fprintf(b, "%s: nothing is open\n", run)
@@ -125,7 +128,7 @@ func listDecisions(b *strings.Builder, run string, open []orchestrator.Decision)
 		fmt.Fprintf(b, "%s  %s  %s (%s; %s decides: %s)\n", d.ID, d.Kind, display.Sanitize(d.Text),
 			strings.Join(names, ", "), d.Decider, d.Why)
 		if d.About == "" && len(d.Patches) > 0 {
-			for _, line := range d.Evidence {
+			for _, line := range text.Few(d.Evidence, maxEvidence) {
 				b.WriteString("    " + display.Sanitize(line) + "\n")
 			}
 		}
@@ -217,7 +220,7 @@ const always = "always"
 // Choose shows a decision on a terminal and reads the answer.
 func (g *Globals) Choose(c *console.Console, d orchestrator.Decision, note string) (orchestrator.Choice, error) {
 	q := g.Asked(d, note)
-	if !console.Whole(q.Patches...) {
+	if several := d.About == "" && len(q.Patches) > 1; !several && !console.Whole(q.Patches...) {
 		task := "TASK"
 		if len(q.Patches) == 1 {
 			task = q.Patches[0].Task
