@@ -258,6 +258,9 @@ func (s *interpretedSide) with(
 	after.Keep(kept)
 	s.Keep(kept)
 	had, err := s.Test(ctx, 0, "")
+	if err == nil && !had.OK {
+		err = fmt.Errorf("the tests before the patch do not pass each time: %w", ErrRefused)
+	}
 	if err != nil {
 		return c, err
 	}

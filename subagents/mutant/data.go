@@ -10,8 +10,8 @@ import (
 	"divisi/internal/lazyregexp"
 )
 
-var dataFile = lazyregexp.New(`(?:^|/)(?:test[-_]?data|tests?|__tests__|specs?|fixtures?|__fixtures__)/` +
-	`(?:.*/)?[^/]+\.(?:json|ya?ml|csv|tsv|txt|toml|xml|golden)$`)
+var dataFile = lazyregexp.New(`(?:^|/)(?:test[-_]?data|tests?|__tests__|specs?|(?:__)?(?:fixtures?|snapshots?)(?:__)?)/` +
+	`(?:.*/)?[^/]+\.(?:json|ya?ml|csv|tsv|txt|toml|xml|html|golden|snap|ambr)$`)
 
 // IsData reports whether a file has data that tests read, by its path.
 func IsData(file string) bool { return dataFile.MatchString(file) }
@@ -23,15 +23,17 @@ type Data struct {
 	Readers       []string
 }
 
-// ReadBy reports whether a file of tests, with its text, names a file of data, or the directory that it is in; of Go only data
-// below its own.
+// ReadBy reports whether a file of tests, with its text, names a file of data, or the directory that it is in, or a file of
+// snapshots has its name; of Go only data below its own directory.
 func (d Data) ReadBy(test string, text []byte) bool {
 	for file := range d.Before {
 		dir := path.Dir(file)
 		if path.Ext(test) == ".go" && !strings.HasPrefix(file, path.Dir(test)+"/") && path.Dir(test) != "." {
 			continue
 		}
-		if bytes.Contains(text, []byte(path.Base(file))) || bytes.Contains(text, []byte(path.Base(dir)+"/")) ||
+		stem, name := strings.TrimSuffix(path.Base(file), path.Ext(file)), path.Base(test)
+		if stem == name || stem == strings.TrimSuffix(name, path.Ext(name)) ||
+			bytes.Contains(text, []byte(path.Base(file))) || bytes.Contains(text, []byte(path.Base(dir)+"/")) ||
 			bytes.Contains(text, []byte(`"`+path.Base(dir)+`"`)) || bytes.Contains(text, []byte(`'`+path.Base(dir)+`'`)) {
 			return true
 		}

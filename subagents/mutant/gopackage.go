@@ -264,14 +264,9 @@ func (p *GoPackage) control(ctx context.Context, program string, flags []string,
 	if err != nil {
 		return nil, nil, false, err
 	}
-	dir, err := os.OpenRoot(p.Place.Temp)
+	data, err := p.Place.Told(SeenFile)
 	if err != nil {
-		return nil, nil, false, fmt.Errorf("read which mutants are reached: %w", err)
-	}
-	defer dir.Close() // it is read only
-	data, err := dir.ReadFile(SeenFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, false, fmt.Errorf("read which mutants are reached: %w", err)
+		return nil, nil, false, err
 	}
 	p.times = map[int]int{}
 	for line := range strings.Lines(string(data)) {

@@ -113,6 +113,10 @@ except ImportError:
 else:
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(config, items):
+        if "hypothesis" in sys.modules:  # the same inputs with each mutant, and none that one has found
+            settings = sys.modules["hypothesis"].settings
+            settings.register_profile("divisi", derandomize=True, database=None)
+            settings.load_profile("divisi")
         for item in items:
             name = item.nodeid.split("::", 1)[-1].split("[")[0].replace("::", ".")
             places[item.nodeid] = place(getattr(item, "path", None) or item.fspath, name)

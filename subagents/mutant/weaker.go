@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -85,13 +86,26 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 			c.Weaker = append(c.Weaker, *w)
 		}
 	}
+	if len(c.Weaker) == 0 && len(c.Kept) > 0 {
+		err = steady(ctx, before, after)
+	}
 	silent := slices.DeleteFunc(slices.Clone(touched), func(name string) bool {
 		return !had.Passed[name] || !has.Passed[name] || noticed[name]
 	})
 	if c.Idle = silent; c.Untried > 0 {
 		c.Idle, c.Waiting = nil, silent
 	}
-	return c, nil
+	return c, err
+}
+
+// steady reports whether tests still pass without a mutant.
+func steady(ctx context.Context, sides ...Side) error {
+	for _, side := range sides {
+		if again, err := side.Test(ctx, 0, ""); err != nil || !again.OK {
+			return cmp.Or(err, fmt.Errorf("the tests do not pass each time without a change of the code: %w", ErrRefused))
+		}
+	}
+	return nil
 }
 
 // add adds what another comparison tells.
@@ -162,8 +176,8 @@ func lost(ctx context.Context, after Side, was, had, has Report, pair Pair) (w *
 	return &Weakness{Mutant: pair.After}, false, nil
 }
 
-// sure returns a weakness that is there once more, while the tests before pass without a mutant: a test that fails now and then
-// tells nothing.
+// sure returns a weakness that is there some times more, while the tests before pass without a mutant: a test that fails now and
+// then tells nothing.
 func sure(ctx context.Context, before, after Side, w Weakness, had, has Report, pair Pair) (*Weakness, error) {
 	clean, err := before.Test(ctx, 0, "")
 	if err != nil || !clean.OK {
@@ -173,9 +187,17 @@ func sure(ctx context.Context, before, after Side, w Weakness, had, has Report, 
 	if err != nil || was.OK || w.Test != "" && !was.Failed[w.Test] {
 		return nil, err
 	}
-	again, _, err := lost(ctx, after, was, had, has, pair)
-	return again, err
+	for range chances {
+		again, _, err := lost(ctx, after, was, had, has, pair)
+		if err != nil || again == nil {
+			return nil, err
+		}
+	}
+	return &w, nil
 }
+
+// chances is how often tests get one more to notice a mutant: those with inputs by chance may.
+const chances = 3
 
 // In is a weakness for people; dir is the directory of its package.
 func (w Weakness) In(dir string) string {

@@ -17,7 +17,11 @@ func mutantsOf(file, source string) []mutant.Change {
 		return nil
 	}
 	m := &mutator{parsed: s, names: map[int]string{}, lines: map[int]int{}}
-	for i := range s.tokens {
+	inSource := strings.Contains(source, "import.meta.vitest")
+	for i := 0; i < len(s.tokens); i++ {
+		if open := s.callOf(i); inSource && open > i && (testCall.MatchString(s.text(i)) || suiteCall.MatchString(s.text(i))) {
+			i = max(open, s.tokens[open].match) // tests of the file itself
+		}
 		if !s.tokens[i].apart {
 			m.token(i)
 		}
