@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"divisi/bus"
+	"divisi/configs"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/attempt"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/depot"
+	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 )
 
@@ -26,6 +28,26 @@ func (r *Run) Diff(ctx context.Context, task string, number int, stat bool) (jso
 // Log returns what the gates printed that tested an attempt of a task, as JSON (docs/landing.md); 0 is the newest attempt.
 func (r *Run) Log(ctx context.Context, task string, number int) (json.RawMessage, error) {
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Log(ctx) })
+}
+
+// Plan returns the plan of the run as a plan file: the one that it was given, or the master's without the tasks that only read.
+func (r *Run) Plan(ctx context.Context) (string, error) {
+	ctx, leave, err := r.enter(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	st, err := r.Dir.Fold(ctx, r.At.Log().Bus, r.Name)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case st.Spec.Plan != nil:
+		return configs.FormatPlan(*st.Spec.Plan)
+	case len(st.Plans.All) == 0:
+		return "", usage.With(usage.Errorf("run %s has no plan", r.Name), usage.Show, r.Name)
+	}
+	return configs.FormatPlan(plan.File(&st.Agenda, st.Works, len(st.Plans.All)-1))
 }
 
 // Take checks an attempt of a task out into a directory that is new or empty and outside the repository, for a person to change,

@@ -85,6 +85,7 @@ type Console struct {
 	view   *feed.Followed
 	live   *live // nil without a terminal
 	paused bool  // a question is on the terminal
+	titled bool  // the terminal's window has a title of the run
 	// drawn is called in place of drawing, where a board has the terminal; nil for none.
 	drawn func(bell bool)
 	// pos is where in the log the newest event is.
@@ -136,6 +137,10 @@ func (c *Console) handle(e *contextscope.Event) {
 	c.view.Apply(e)
 	c.pos = max(c.pos, e.Pos)
 	if view.Status(c.view.State) != before && c.live != nil && c.drawn == nil {
+		if !c.titled {
+			c.write([]byte(keepTitle))
+		}
+		c.titled = true
 		c.write(fmt.Appendf(nil, setTitle, c.title()))
 	}
 	if c.opts.JSON {
@@ -373,6 +378,15 @@ func (c *Console) Close() error {
 	return c.Err()
 }
 
+// untitle gives the terminal's window the title back that it had.
+func (c *Console) untitle() string {
+	if !c.titled {
+		return ""
+	}
+	c.titled = false
+	return backTitle
+}
+
 func (c *Console) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -382,7 +396,7 @@ func (c *Console) end() {
 	width, _ := c.size()
 	if c.live != nil {
 		c.counted(c.view.Flush())
-		c.write(append(c.live.wipe(width), fmt.Sprintf(setTitle, "")...))
+		c.write(append(c.live.wipe(width), c.untitle()...))
 	}
 	if c.opts.JSON || c.view.Run == "" || c.view.Spec.Trial { // divisi init says what it found
 		return
@@ -393,5 +407,9 @@ func (c *Console) end() {
 		p = c.live.paint
 	}
 	writeEnd(&b, c.view, c.opts.Calls(text.Because(c.view.Reason)), width, p, c.opts.Now())
-	c.write([]byte(b.String()))
+	text := b.String()
+	if c.live != nil {
+		text = wrapped(text, width)
+	}
+	c.write([]byte(text))
 }

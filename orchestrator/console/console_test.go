@@ -354,7 +354,7 @@ func TestWaitingIsShown(t *testing.T) {
 		pass(3 * time.Second)
 		require.Contains(t, screen.text(), "divisi r1  planning · 5s")
 		require.NoError(t, live.Close())
-		require.Equal(t, []string{"divisi r1: planning", "divisi r1: waiting", "divisi r1: planning", ""}, screen.titles)
+		require.Equal(t, []string{"22;2", "divisi r1: planning", "divisi r1: waiting", "divisi r1: planning", "", "23;2"}, screen.titles)
 	})
 }
 

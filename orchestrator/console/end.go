@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"charm.land/lipgloss/v2"
+
 	"divisi/internal/text"
 	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/console/reports"
@@ -89,4 +91,21 @@ func writeResult(b *strings.Builder, r *result.Result) {
 	for _, line := range lines {
 		b.WriteString("  " + display.Safe(line) + "\n")
 	}
+}
+
+// wrapped has the lines of a text that are wider than a terminal broken at words. Those with colours are short.
+func wrapped(s string, width int) string {
+	var b strings.Builder
+	for l := range strings.Lines(s) {
+		if lipgloss.Width(l) < width || strings.Contains(l, "\x1b") {
+			b.WriteString(l)
+			continue
+		}
+		indent := "  "
+		for _, row := range display.Wrap(strings.TrimSpace(l), max(width-5, 1)) {
+			b.WriteString(indent + row + "\n")
+			indent = "    "
+		}
+	}
+	return b.String()
 }

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"fmt"
-
 	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 )
@@ -14,7 +12,7 @@ func (c *Console) DrawBy(drawn func(bell bool)) {
 	defer c.mu.Unlock()
 	if drawn != nil && c.live != nil {
 		width, _ := c.size()
-		c.write(append(c.live.wipe(width), fmt.Sprintf(setTitle, "")...))
+		c.write(append(c.live.wipe(width), c.untitle()...))
 	}
 	c.drawn = drawn
 }

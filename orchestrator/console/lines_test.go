@@ -49,3 +49,11 @@ func TestLiveCrowd(t *testing.T) {
 		golden(t, fmt.Sprintf("testdata/crowd%d.txt", width), []byte(strings.Join(lines, "\n")+"\n"))
 	}
 }
+
+// The lines of the end are broken at words on a terminal, and what continues one is set in.
+func TestWideLinesOfTheEndAreBrokenAtWords(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Run r is done\n  asked: rename the old\n    function everywhere\n\n",
+		wrapped("Run r is done\n  asked: rename the old function everywhere\n\n", 28))
+	require.Equal(t, "\x1b[31m"+strings.Repeat("x ", 40)+"\n", wrapped("\x1b[31m"+strings.Repeat("x ", 40)+"\n", 28))
+}

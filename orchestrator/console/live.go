@@ -20,6 +20,8 @@ const (
 	eraseLine  = "\x1b[K"
 	eraseBelow = "\x1b[J"
 	setTitle   = "\x1b]2;%s\x07"
+	keepTitle  = "\x1b[22;2t" // on the terminal's stack
+	backTitle  = "\x1b]2;\x07\x1b[23;2t"
 	hang       = 9
 )
 

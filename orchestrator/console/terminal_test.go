@@ -104,6 +104,8 @@ func (m *terminal) control(args string, final byte) {
 		if final == 'h' {
 			m.frames++
 		}
+	case final == 't': // the title is kept, or put back
+		m.titles = append(m.titles, args)
 	case final == 'm':
 	default:
 		m.t.Fatalf("unknown instruction %q%c", args, final)

@@ -96,7 +96,7 @@ func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) s
 		})
 	if len(r.Next) > 0 {
 		w.WriteString("\n### Next\n\n```sh\n")
-		NextSteps(w, r.Run, r.Next, calls)
+		NextSteps(w, r.Run, r.Next, 0, calls)
 		w.WriteString("```\n")
 	}
 }

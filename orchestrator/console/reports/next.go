@@ -14,13 +14,16 @@ import (
 // maxAligned is the width of a command beyond which it moves no comment of others.
 const maxAligned = 72
 
+// margins are the cells of a line beside a command and its comment.
+const margins = 8
+
 // Way is one of what a person can do next.
 type Way = advice.Way
 
-// NextSteps writes the most useful of the ways on from a run, completed by calls, and where the others are.
-func NextSteps(b *strings.Builder, run string, ways []Way, calls func(hint string) string) {
+// NextSteps writes the most useful of the ways on from a run, completed by calls, and where the others are, in a width as Next.
+func NextSteps(b *strings.Builder, run string, ways []Way, width int, calls func(hint string) string) {
 	few := advice.Shortlist(ways)
-	Next(b, called(few, calls))
+	Next(b, called(few, calls), width)
 	if more := len(ways) - len(few); more > 0 {
 		fmt.Fprintf(b, "  # %d more: %s\n", more, calls(advice.All(run)))
 	}
@@ -35,8 +38,16 @@ func called(ways []Way, calls func(hint string) string) []Way {
 	return ways
 }
 
-// Next writes commands, each with what it is for, one a line.
-func Next(b *strings.Builder, ways []Way) {
+// Next writes commands, each with what it is for, one a line. Where one is wider than width, what each is for stands above it; 0
+// is any width.
+func Next(b *strings.Builder, ways []Way, width int) {
+	wide := func(w Way) bool { return width > 0 && lipgloss.Width(w.Command+w.Why) > width-margins }
+	if slices.ContainsFunc(ways, wide) {
+		for _, w := range ways {
+			b.WriteString("  # " + display.Safe(w.Why) + "\n  " + display.Safe(w.Command) + "\n")
+		}
+		return
+	}
 	rows := make([][]string, len(ways))
 	for i, w := range ways {
 		if rows[i] = []string{w.Command, "# " + w.Why}; lipgloss.Width(w.Command) > maxAligned {

@@ -143,7 +143,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	writeGates(w, r.Gates)
 	if len(r.Next) > 0 {
 		w.WriteString("\nNext:\n")
-		Next(w, called(r.Next, calls))
+		Next(w, called(r.Next, calls), 0)
 	}
 }
 

@@ -116,13 +116,19 @@ export function Forgotten(p: { run: string; task: string; files?: string[]; then
     Add a task for {visible(p.files.join(", "))}</button>;
 }
 
+/** Copied is a command line with a button that copies it. */
+export function Copied(p: { text: string }): ComponentChild {
+  const copy = () => void navigator.clipboard.writeText(p.text).then(() => say("Copied."), () => say("The browser does not let the page copy.", true));
+  return <span class="copied"><code>{visible(p.text)}</code><button type="button" class="quiet" aria-label={`Copy: ${p.text}`} onClick={copy}>Copy</button></span>;
+}
+
 /** Ways are what a person may do next that has no button: as command lines. */
 export function Ways(p: { ways: Way[] }): ComponentChild {
   const ways = p.ways.filter((w) => w.command);
   if (ways.length === 0) return null;
   return (
     <details class="ways"><summary>The same in a terminal</summary>
-      <dl>{ways.map((w) => <div><dt><code>{w.command}</code></dt><dd>{w.why}</dd></div>)}</dl>
+      <dl>{ways.map((w) => <div><dt><Copied text={w.command} /></dt><dd>{w.why}</dd></div>)}</dl>
     </details>
   );
 }

@@ -44,7 +44,7 @@ function One(p: { run: string; task: string; attempt: Attempt }): ComponentChild
       {a.error && (a.error.message || a.error.class) && <p class="why alarm">{a.error.class && <b>{visible(a.error.class)}: </b>}{visible(a.error.message ?? "")}</p>}
       <Handoff attempt={a} />
       <Receipts attempt={a} />
-      <Load<TaskLog> path={`${path}/log?attempt=${a.n}`} again={version} draw={(got) => <Gates log={got} />} />
+      <Load<TaskLog> path={`${path}/log?attempt=${a.n}`} again={version} draw={(got) => <Gates log={got} cause={a.error?.message} />} />
       <h3>Change {(a.added || a.deleted) ? <Fragment><ins>+{a.added}</ins> <del>−{a.deleted}</del></Fragment> : ""}</h3>
       {a.status || a.ended || a.error ? <Load<{ diff?: string }> path={`${path}/diff?attempt=${a.n}`} again={version} draw={(got) => <Diff diff={got.diff ?? ""} />} />
         : <p class="empty">It has no result yet: the change is here once the attempt ends.</p>}

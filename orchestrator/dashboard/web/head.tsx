@@ -3,7 +3,7 @@ import { Buttons } from "./acts";
 import { visible } from "./foreign";
 import type { Row, View } from "./messages";
 import { Word } from "./word";
-import { plural, span, tokens } from "./words";
+import { age, plural, span, tokens } from "./words";
 
 interface Props { id: string; view: View; row?: Row; writes: boolean; now: number }
 
@@ -23,6 +23,8 @@ export function Head(p: Props): ComponentChild {
         <Fact name="time" value={view.created ? span(end - view.created - waited) : "0s"} />
         <Fact name="tokens" value={tokens(view.tokens) + (view.budget ? ` of ${tokens(view.budget)}` : "")}
           hint={`${plural(view.calls, "model call")}, ${tokens(view.cached)} tokens from the cache`} />
+        {view.projected ? <Fact name="to go" value={`about ${age(view.projected - p.now)}${view.tokens_left ? `, ${tokens(view.tokens_left)} tokens` : ""}`}
+          hint="Where all goes on as it did" /> : null}
         <Fact name="at once" value={String(view.parallel || "–")} hint="Attempts that may run at the same time" />
         <Fact name="base" value={(view.branch ? view.branch + " " : "") + view.base.slice(0, 9)} hint={view.repo} />
         {view.ref && <Fact name="result" value={view.ref.replace("refs/heads/", "") + (view.unverified ? " (unverified)" : "")} hint={`${view.ref} at ${view.published}`} />}

@@ -176,6 +176,23 @@ export interface Queue {
   gate_runs_one_by_one?: number;
 }
 
+/** Result is what a run that has ended has brought. */
+export interface Result {
+  asked: string;
+  tasks: number;
+  came?: { tasks: number; grade: string; by?: string }[];
+  files: number;
+  added: number;
+  deleted: number;
+  directories?: { name: string; tasks: number; files: number; added: number; deleted: number }[];
+  risks?: Risk[];
+  risks_more?: number;
+  left?: Left[];
+  left_more?: number;
+}
+export interface Risk { task: string; title?: string; why: string[]; files: number; added: number; deleted: number }
+export interface Left { task: string; state: string; reason?: string; next: Way }
+
 export interface View {
   state: string;
   reason?: string;
@@ -216,6 +233,9 @@ export interface View {
   /** series is left out where it has no point more than the page has. */
   series?: [number, number, number][];
   projected?: number;
+  /** tokens_left is what the open tasks use if they are like those that have ended. */
+  tokens_left?: number;
+  result?: Result;
   flaky?: { gate: string; names?: string[] }[];
 }
 
@@ -245,7 +265,7 @@ export interface Attempt {
 export interface TaskPage {
   task: {
     id: string; title?: string; role: string; brief?: string; constraints?: string[]; files?: string[]; depends?: string[];
-    state: string; reason?: string;
+    state: string; reason?: string; command?: string[]; commit?: string;
   };
   attempts?: Attempt[];
   acts: string[];
@@ -254,7 +274,10 @@ export interface TaskPage {
 export interface GateRun {
   gate: string;
   verdict: string;
+  command?: string[];
   exit_code?: number;
+  duration_ns?: number;
+  programs?: { path: string; version?: string }[];
   batch?: number;
   with?: string[];
   failures?: string[];
@@ -267,7 +290,11 @@ export interface TaskLog {
   status?: string;
   reason?: string;
   rejected?: string;
+  said?: string;
   printed?: string;
+  saved?: { name: string; bytes: number; content?: string; lost?: string }[];
+  /** not_started are the gates of which the change touches none of the paths. */
+  not_started?: string[];
   run_gates?: { turn: number; red?: string[]; output?: string }[];
   gates?: GateRun[];
 }

@@ -11,6 +11,7 @@ import { type Place, put } from "./place";
 import { Plots } from "./plots";
 import { quoted } from "./query";
 import { Flaky, Landing, Workers } from "./queue";
+import { Ended } from "./result";
 import type { RunData } from "./rundata";
 import { Since } from "./since";
 import { Spot } from "./spot";
@@ -33,11 +34,12 @@ export function RunPage(p: Props): ComponentChild {
   return (
     <div class="run">
       <Once version={[version, now, row]} draw={() => <Head id={data.id} view={view} row={row} writes={writes} now={now} />} />
+      {view.result && <Once version={[version]} draw={() => <Ended run={data.id} result={view.result!} ways={view.ways ?? []} acts={view.acts} writes={writes} />} />}
       <Since key={data.id} run={data.id} />
       <Once version={[version]} draw={() => <Phases phases={view.phases} />} />
       <Tabs label="Ways to look at the run" list={tabs} at={tab} />
       <div role="tabpanel" class={`tab ${tab || "all"}`} aria-label={tabs.find((t) => t.id === tab)?.text}>{body(p, tab)}</div>
-      <Ways ways={view.ways ?? []} />
+      {!view.result && <Ways ways={view.ways ?? []} />}
       <Keys list={[
         { keys: "t", help: "next tab", press: () => put({ tab: tabs[(tabs.findIndex((t) => t.id === tab) + 1) % tabs.length].id }, false) },
       ]} />

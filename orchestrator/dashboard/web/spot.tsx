@@ -52,12 +52,18 @@ export class Spot extends Component<Props, { of: string; ids: string[] }> {
   private one(id: string): ComponentChild {
     const { run, writes, tasks } = this.props;
     const t = tasks.find((x) => x.id === id);
-    return (
-      <article class="sample" key={id}>
-        <h3><a href={taskPath(run, id)}>{visible(id)}</a> {visible(t?.title ?? "")}
-          <span class="space" />{writes && t?.landed && <button type="button" class="act destroys" aria-label={`Drop ${id}`} onClick={() => act({ run, verb: "drop", tasks: [id] })}>Drop …</button>}</h3>
-        <Load<{ diff?: string }> path={at("runs", run, "tasks", id, "diff")} draw={(got) => <Diff diff={got.diff ?? ""} />} />
-      </article>
-    );
+    return <Sample key={id} run={run} id={id} title={t?.title} drop={writes && !!t?.landed} />;
   }
+}
+
+/** Sample is a landed task with its change. */
+export function Sample(p: { run: string; id: string; title?: string; drop: boolean }): ComponentChild {
+  const { run, id } = p;
+  return (
+    <article class="sample">
+      <h3><a href={taskPath(run, id)}>{visible(id)}</a> <span>{visible(p.title ?? "")}</span>
+        <span class="space" />{p.drop && <button type="button" class="act destroys" aria-label={`Drop ${id}`} onClick={() => act({ run, verb: "drop", tasks: [id] })}>Drop …</button>}</h3>
+      <Load<{ diff?: string }> path={at("runs", run, "tasks", id, "diff")} draw={(got) => <Diff diff={got.diff ?? ""} />} />
+    </article>
+  );
 }

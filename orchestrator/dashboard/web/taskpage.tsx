@@ -11,6 +11,7 @@ import { type Place, runPath, taskPath } from "./place";
 import type { RunData } from "./rundata";
 import { Tabs } from "./tabs";
 import { Word } from "./word";
+import { commandLine } from "./words";
 
 interface Props { data: RunData; place: Place; writes: boolean; now: number }
 
@@ -65,6 +66,8 @@ function Brief(p: { data: RunData; page: Page; open: boolean }): ComponentChild 
     <details class="panel brief" open={p.open}>
       <summary><b>Brief</b> <span class="sub">{visible((t.brief ?? "").split("\n")[0].slice(0, 160))}</span></summary>
       <pre>{visible(t.brief ?? "")}</pre>
+      {t.command && <p>Runs <code>{visible(commandLine(t.command))}</code></p>}
+      {t.commit && <p>Landed as <code>{t.commit}</code></p>}
       {t.constraints?.map((c) => <p class="rule">{visible(c)}</p>)}
       {t.files && t.files.length > 0 && <p>May change {t.files.map((f) => <code>{visible(f)}</code>)}</p>}
       {t.depends && t.depends.length > 0 && <p>Waits for {t.depends.map((d) => <a href={taskPath(p.data.id, d)}>{visible(d)}</a>)}</p>}

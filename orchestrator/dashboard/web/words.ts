@@ -50,3 +50,8 @@ export function plural(n: number, one: string, many = one + "s"): string {
 export function name(id: string): string {
   return id.replace(/^--/, "");
 }
+
+/** commandLine is a command as a person types it in a shell. */
+export function commandLine(argv: string[]): string {
+  return argv.map((a) => (/^[\w./:=@%+,-]+$/.test(a) ? a : `'${a.replaceAll("'", "'\\''")}'`)).join(" ");
+}

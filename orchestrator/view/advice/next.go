@@ -112,11 +112,15 @@ func restart(s *run.State) []Way {
 func landed(s *run.State) []Way {
 	switch repo := text.Shell(s.Spec.Repo); {
 	case s.Ref != "":
+		var plan []Way
+		if s.Works[run.MasterTask] != nil { // the master's: the others have a file, or divisi each --save
+			plan = []Way{way("keep its plan as a file", "show", s.Spec.Run, "--output", "plan", ">", "plan.yaml")}
+		}
 		branch := strings.TrimPrefix(s.Ref, "refs/heads/")
-		return []Way{
+		return append([]Way{
 			way("take what landed into your branch", "merge", s.Spec.Run, "--repo", repo),
 			{fmt.Sprintf("git -C %s diff --stat %.12s %s", repo, s.Spec.Base, branch), "what it changes"},
-		}
+		}, plan...)
 	}
 	return acts(s, act.Of(s, false), nil)
 }

@@ -71,6 +71,8 @@ type Run struct {
 	// known.
 	Series    []Point `json:"series,omitempty"`
 	Projected int64   `json:"projected"`
+	// TokensLeft is what the open tasks use if they are like those that have ended; 0 where that is not known.
+	TokensLeft int `json:"tokens_left,omitempty"`
 	// Tasks are in plan order, the master's first. A message holds those that changed since the message before.
 	Tasks []TaskRow `json:"tasks"`
 }
@@ -117,10 +119,11 @@ func Of(s *run.State, now time.Time) Run {
 		Created: view.Milliseconds(s.Spec.Created), Ended: view.Milliseconds(s.Ended), Last: view.Milliseconds(s.Time),
 		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: stats.Phases(s), Agents: agents,
 		Workers: view.Workers(s, agents), Queue: queueOf(s), Flaky: flakyGates(s),
-		Result:    result.Of(s),
-		Ways:      advice.Live(s),
-		Projected: view.Milliseconds(projected(s, now)),
-		Tasks:     make([]TaskRow, 0, len(s.Tasks.Order)+1),
+		Result:     result.Of(s),
+		Ways:       advice.Live(s),
+		Projected:  view.Milliseconds(projected(s, now)),
+		TokensLeft: tokensLeft(s),
+		Tasks:      make([]TaskRow, 0, len(s.Tasks.Order)+1),
 	}
 	unread, _ := view.Unread(s)
 	v.Unread, v.Unlike, v.CI = text.Each(unread), view.UnlikeLines(s), view.CILines(s)

@@ -81,11 +81,7 @@ func CompleteFlags(c *cobra.Command) {
 
 // completeOutput proposes what checkOutput takes.
 func completeOutput(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	out := []string{"text", "json"}
-	if also := c.Annotations[Outputs]; also != "" {
-		out = append(out, also)
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
+	return outputs(c), cobra.ShellCompDirectiveNoFileComp
 }
 
 func directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

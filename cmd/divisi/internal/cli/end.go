@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +37,8 @@ func (g *Globals) PrintEnd(run string, end *orchestrator.Result) error {
 			return err
 		}
 		fmt.Fprintf(b, "%s\nNext:\n", g.Calls(rest.String()))
-		reports.NextSteps(b, run, end.Next, g.Calls)
+		columns, _ := size(g.Out) // 0 for anything but a terminal
+		reports.NextSteps(b, run, end.Next, columns, g.Here)
 		return nil
 	}, map[string]any{"kind": "next", "run": run, "state": end.State, "next": called})
 }
@@ -66,6 +68,14 @@ func CalledBy(root *cobra.Command) *regexp.Regexp {
 // Calls completes the commands that a hint names, so that they find the same state directory.
 func (g *Globals) Calls(hint string) string {
 	return g.Called.ReplaceAllStringFunc(hint, func(c string) string { return g.Command() + strings.TrimPrefix(c, "divisi") })
+}
+
+// Here is Calls for a person, who need not name the repository of the working directory.
+func (g *Globals) Here(hint string) string {
+	if dir, err := os.Getwd(); err == nil {
+		hint = strings.TrimSuffix(hint, " --repo "+text.Shell(dir))
+	}
+	return g.Calls(hint)
 }
 
 // CallsIn completes the commands of a report's next steps.

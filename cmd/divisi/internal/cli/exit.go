@@ -175,7 +175,7 @@ func overHint(ways []any) string {
 			next = append(next, w)
 		}
 	}
-	reports.Next(&b, next)
+	reports.Next(&b, next, 0)
 	return strings.TrimRight(b.String(), "\n")
 }
 

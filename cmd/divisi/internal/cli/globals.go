@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rs/zerolog"
@@ -65,21 +66,26 @@ func NoneEmpty(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// Markdown is an --output that a command has which is annotated with it.
+// Outputs annotates a command with the further words of --output that it has, such as Markdown and Plan, with a space between.
 const (
 	Outputs  = "outputs"
 	Markdown = "markdown"
+	Plan     = "plan"
 )
 
 // CheckOutput refuses an --output that a command does not have.
 func (g *Globals) CheckOutput(c *cobra.Command) error {
-	if g.Output == "text" || g.Output == "json" || g.Output == c.Annotations[Outputs] {
+	words := outputs(c)
+	if slices.Contains(words, g.Output) {
 		return nil
 	}
-	if also := c.Annotations[Outputs]; also != "" {
-		return usage.Errorf("invalid --output %q: must be text, json or %s", g.Output, also)
-	}
-	return usage.Errorf("invalid --output %q: must be text or json", g.Output)
+	last := len(words) - 1
+	return usage.Errorf("invalid --output %q: must be %s or %s", g.Output, strings.Join(words[:last], ", "), words[last])
+}
+
+// outputs are the words of --output that a command has.
+func outputs(c *cobra.Command) []string {
+	return append([]string{"text", "json"}, strings.Fields(c.Annotations[Outputs])...)
 }
 
 // Setup makes the log, and the path of the state directory.

@@ -10,6 +10,8 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/usage"
+	"divisi/orchestrator"
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/console/reports"
 )
 
@@ -22,10 +24,12 @@ func NewShow(g *Globals) *cobra.Command {
 		Long: `Show a run's report: its state, its tasks with attempts, commits and usage, and its gates against the
 baseline. Without RUN, the newest run. With /TASK, everything about one task; TASK alone is one of the
 newest run. With --time, where the wall clock went, along the critical path. With --output markdown,
-the report of a run for a summary of CI or a comment on a code host.`,
+the report of a run for a summary of CI or a comment on a code host; with --output plan, its plan as a
+file for divisi run --plan.`,
 		Example: "  divisi show\n  divisi show 20261121-101500-1f2e\n  divisi show 1f2e/migrate-003\n" +
-			"  divisi show --time\n  divisi show --output json\n  divisi show --output markdown >> \"$GITHUB_STEP_SUMMARY\"",
-		Annotations: map[string]string{cli.Outputs: cli.Markdown},
+			"  divisi show --time\n  divisi show --output json\n  divisi show --output markdown >> \"$GITHUB_STEP_SUMMARY\"" +
+			"\n  divisi show --output plan > plan.yaml",
+		Annotations: map[string]string{cli.Outputs: cli.Markdown + " " + cli.Plan},
 		RunE:        func(c *cobra.Command, args []string) error { return g.show(c.Context(), args, times) },
 	}
 	c.Flags().BoolVar(&times, "time", false, "show where the wall clock went")
@@ -36,6 +40,9 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 	run, task, err := g.FindTask(ctx, args)
 	if err != nil {
 		return err
+	}
+	if g.Output == cli.Plan {
+		return g.showPlan(ctx, run, task != "" || times)
 	}
 	s, err := g.Runs().Summary(g.Log.WithContext(ctx), run)
 	switch {
@@ -62,7 +69,7 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 	}
 	err = g.Print(func(b *strings.Builder) error {
 		var text strings.Builder
-		err := reports.Run(&text, s.Report, cli.Width(g.Out), g.Calls)
+		err := reports.Run(&text, s.Report, cli.Width(g.Out), g.Here)
 		b.WriteString(g.Calls(text.String()))
 		return err
 	}, called)
@@ -70,6 +77,20 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 		return err
 	}
 	return g.Abandoned(run, s)
+}
+
+// showPlan writes the plan of a run as a plan file.
+func (g *Globals) showPlan(ctx context.Context, run string, part bool) error {
+	if part {
+		return usage.Errorf("--output plan is for a whole run\nSee: divisi show %s --output plan", run)
+	}
+	return g.OnRun(ctx, run, func(r *orchestrator.Run) error {
+		plan, err := r.Plan(ctx)
+		if err != nil {
+			return err
+		}
+		return g.Print(cli.Say("%s", display.SanitizeLines(plan)))
+	})
 }
 
 // TaskIn is one task of a report.
