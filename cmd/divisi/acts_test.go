@@ -118,6 +118,13 @@ var tries = []tried{
 			`"back":"taken back by WHO"}}`},
 	},
 	{
+		act:     "have an answer done that is not held back",
+		command: "decide RUN DECIDES --now",
+		board:   `apply {"decision":"DECIDES"}`,
+		page:    `decisions/DECIDES/now {}`,
+		refused: true, outcome: "DECIDES has no answer",
+	},
+	{
 		act:     "take an answer back twice",
 		command: "decide RUN DECIDES --take-back",
 		board:   `take_back {"decision":"DECIDES"}`,

@@ -16,8 +16,9 @@ type Accept struct {
 func (Accept) Act() string { return "accept" }
 
 var _ = define(Entry{
-	Help: "Accept the held patch of a task: the gates test it next.",
-	Who:  Local | Owner, On: Running | AtRest, Undo: "take_back", Until: "the run acts on it", Doors: Command,
+	Holds: true,
+	Help:  "Accept the held patch of a task: the gates test it next.",
+	Who:   Local | Owner, On: Running | AtRest, Undo: "take_back", Until: "the run acts on it", Doors: Command,
 }, func(s *run.State, a Accept, by string) ([]run.Action, string, error) {
 	answer := run.Answer{Option: run.Accept, Attempt: a.Attempt, By: by}
 	actions, outcome, err := decision.TakeAbout(s, a.Task, answer)

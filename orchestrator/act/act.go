@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -76,6 +77,8 @@ type Entry struct {
 	// Who may do it, and On which runs.
 	Who Caller
 	On  Standing
+	// Holds has the run hold it back for a while where a person has sent it by hand.
+	Holds bool
 	// Undo is the act that undoes it, "" for none; Until is how long that is possible, "" for always.
 	Undo, Until string
 	// Loses has a program ask a person first: what is lost does not come back.
@@ -101,6 +104,8 @@ type effect func(ctx context.Context, h Hands, s *run.State, a Args, by string) 
 
 // Hands give a few acts access to the conductor besides the state.
 type Hands interface {
+	// Now is the time of the conductor.
+	Now() time.Time
 	// Tree is the tree at the head of the integration branch.
 	Tree() plan.Tree
 	// Signed reports that a person has signed the plan, roles and settings of the run: they stay.
@@ -204,6 +209,10 @@ func (e *Entry) Conducted() bool { return e.propose != nil }
 // Propose returns what an act does to a run for a person, as one message of the log, so that a kill leaves nothing half done, and
 // what becomes of it. The error is a *request.RefusedError where it cannot be done.
 func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error) {
+	held, byHand := a.(Held)
+	if byHand {
+		a = held.Args
+	}
 	e := table[a.Act()]
 	switch over := request.Over(&s.Agenda); {
 	case !e.Conducted():
@@ -215,6 +224,9 @@ func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]r
 		return nil, "", err
 	}
 	actions, outcome, err := e.propose(ctx, h, s, a, by)
+	if byHand && err == nil {
+		actions, outcome, err = hold(s, a, by, actions, outcome, h.Now().Add(run.HoldBack))
+	}
 	if len(actions) > 1 {
 		actions = []run.Action{run.Together{Actions: actions}}
 	}

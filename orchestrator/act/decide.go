@@ -21,8 +21,9 @@ type Decide struct {
 func (Decide) Act() string { return "decide" }
 
 var _ = defineWith(Entry{
-	Help: "Answer an open decision.",
-	Who:  Local | Owner, On: Running | AtRest, Undo: "take_back", Until: "the run acts on it", Loses: true,
+	Holds: true,
+	Help:  "Answer an open decision.",
+	Who:   Local | Owner, On: Running | AtRest, Undo: "take_back", Until: "the run acts on it", Loses: true,
 }, func(ctx context.Context, h Hands, s *run.State, a Decide, by string) ([]run.Action, string, error) {
 	answer := run.Answer{
 		ID: a.Decision, Option: a.Option, Attempt: a.Attempt, Text: a.Text, Of: a.Task, Alike: a.Alike, By: by,

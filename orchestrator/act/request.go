@@ -20,6 +20,8 @@ type Request struct {
 	With json.RawMessage `json:"with,omitempty"`
 	// By is the identity of the person who asks; "" for the conductor's own.
 	By string `json:"by,omitempty"`
+	// Held is set where a person has sent it by hand: see ByHand.
+	Held bool `json:"held,omitempty"`
 	// Waits is how long the caller waits, 0 for always: a conductor that comes to the request later leaves it undone, because the
 	// caller was told that it was not done, and asks again.
 	Waits time.Duration `json:"waits_ns,omitempty"`
@@ -39,7 +41,11 @@ type Outcome struct {
 
 // NewRequest is a request for an act. The error is a *request.RefusedError where its arguments lack something, or are too much.
 func NewRequest(a Args, by string) (q Request, err error) {
-	q = Request{Act: a.Act(), By: by}
+	held, byHand := a.(Held)
+	if byHand {
+		a = held.Args
+	}
+	q = Request{Act: a.Act(), By: by, Held: byHand}
 	if err = check(a); err != nil {
 		return q, err
 	}

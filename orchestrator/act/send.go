@@ -19,6 +19,7 @@ type Send struct {
 func (Send) Act() string { return "send" }
 
 var _ = define(Entry{
+	Holds: true,
 	Label: "Send a message",
 	Fits: func(s *run.State, t *run.Task) bool {
 		return t == nil && s.Works[run.MasterTask] != nil || t != nil && !t.Ended()

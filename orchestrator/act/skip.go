@@ -1,9 +1,8 @@
 package act
 
 import (
-	"strings"
-
 	"divisi/internal/text"
+	"divisi/orchestrator/decision"
 	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 )
@@ -18,14 +17,14 @@ type Skip struct {
 func (Skip) Act() string { return "skip" }
 
 var _ = define(Entry{
-	Key:  "s",
-	Fits: func(_ *run.State, t *run.Task) bool { return !t.Ended() || t.State == run.TaskParked },
-	Next: func(*run.State, *run.Task) string { return "do without it" },
-	Help: "Skip tasks that are not needed; dependent tasks continue.",
-	Who:  Local | Owner, On: Running | AtRest | Ended, Loses: true,
+	Holds: true,
+	Key:   "s",
+	Fits:  func(_ *run.State, t *run.Task) bool { return !t.Ended() || t.State == run.TaskParked },
+	Next:  func(*run.State, *run.Task) string { return "do without it" },
+	Help:  "Skip tasks that are not needed; dependent tasks continue.",
+	Who:   Local | Owner, On: Running | AtRest | Ended, Loses: true,
 }, func(s *run.State, a Skip, by string) ([]run.Action, string, error) {
-	actions, skipped, err := request.Skip(&s.Agenda, s.Works, a.Tasks, run.Revision{By: by},
-		strings.TrimSuffix("by a person: "+a.Reason, ": "))
+	actions, skipped, err := request.Skip(&s.Agenda, s.Works, a.Tasks, run.Revision{By: by}, decision.Because(a.Reason))
 	return actions, "skipped: " + text.Some(skipped, maxNamed), err
 })
 

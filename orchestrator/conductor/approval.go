@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"divisi/internal/spec"
@@ -49,12 +50,60 @@ type answer struct {
 
 // asking is the current question to a person.
 type asking struct {
-	// plan is counted from 1; 0 for none. id is that of the decision about it, as the person sees it.
+	// plan is counted from 1; 0 for none. The question is about the decision about it, as the person sees it.
 	plan int
-	id   string
 	// refused and problems are of the next question: see Proposal.
 	refused  bool
 	problems []spec.Problem
+
+	question
+}
+
+// question is what a person is asked about now, and ends the question. held is set for an answer that the run holds back.
+type question struct {
+	id   string
+	held bool
+	end  context.CancelCauseFunc
+}
+
+// answeredError is why a question has ended: it was answered elsewhere, or is another one by now.
+type answeredError struct{ why string }
+
+func (e *answeredError) Error() string { return e.why }
+
+// begin returns the context of a question.
+func (q *question) begin(ctx context.Context, id string, held bool) context.Context {
+	ctx, end := context.WithCancelCause(ctx)
+	*q = question{id, held, end}
+	return ctx
+}
+
+// over ends a question.
+func (q *question) over(why error) {
+	if q.end != nil {
+		q.end(why)
+	}
+	*q = question{}
+}
+
+// recall ends the questions that are not open any more.
+func (c *asker) recall(s *run.State) []run.Action {
+	for _, q := range []*question{&c.question, &c.asked.question} {
+		given := s.Decisions.Given(q.id)
+		open := given == nil && slices.ContainsFunc(decision.Open(s), func(d run.Decision) bool { return d.ID == q.id })
+		if q.held {
+			open = given != nil && !given.Closed && !given.Answer.NotBefore.IsZero()
+		}
+		if q.id == "" || open {
+			continue
+		}
+		why := q.id + " is not open any more"
+		if given != nil {
+			why = fmt.Sprintf("%s is answered: %s by %s", q.id, given.Answer.Option, given.Answer.By)
+		}
+		q.over(&answeredError{why})
+	}
+	return nil
 }
 
 // asker asks a person.
@@ -65,6 +114,7 @@ type asker struct {
 	// the person was asked about. answers delivers what an answer leads to, askers counts the goroutines that wait.
 	asked    asking
 	deciding bool
+	question question
 	shown    map[string]bool
 	answers  chan func(context.Context) error
 	askers   sync.WaitGroup
@@ -89,10 +139,19 @@ func (c *Conductor) approve(ctx context.Context, at int) {
 		Refused: c.asked.refused, Problems: c.asked.problems,
 	}
 	id := decision.OfPlan(&c.st.Agenda, &c.st.Agents, at)
-	c.asked = asking{plan: at + 1, id: id}
+	c.asked = asking{plan: at + 1}
+	asked := c.asked.begin(ctx, id, false)
 	c.askers.Go(func() {
-		said, err := c.cfg.Approve(ctx, shown)
-		c.deliver(ctx, func(ctx context.Context) error { return c.decided(ctx, answer{said, at + 1, id, err}) })
+		said, err := c.cfg.Approve(asked, shown)
+		if cause := context.Cause(asked); err != nil && errors.As(cause, new(*answeredError)) {
+			err = cause
+		}
+		c.deliver(ctx, func(ctx context.Context) error {
+			if c.asked.id == id {
+				c.asked.over(nil)
+			}
+			return c.decided(ctx, answer{said, at + 1, id, err})
+		})
 	})
 }
 
@@ -126,34 +185,58 @@ type askDecision struct {
 
 func (c *Conductor) ask(ctx context.Context, d run.Decision) {
 	c.deciding, c.shown[d.ID] = true, true
+	asked := c.question.begin(ctx, d.ID, d.Kind == run.DecideAct)
 	c.askers.Go(func() {
-		said, err := c.cfg.Decide(ctx, d)
+		said, err := c.cfg.Decide(asked, d)
 		c.deliver(ctx, func(ctx context.Context) error {
-			if c.deciding = false; err != nil { // it stays open, and can be answered by a request
+			recalled := errors.As(context.Cause(asked), new(*answeredError))
+			c.deciding = false
+			c.question.over(nil)
+			switch {
+			case err == nil:
+				return c.answered(ctx, d, said)
+			case !recalled: // it stays open, and can be answered by a request
 				c.cfg.Log.Warn().Err(err).Msg("no answer could be read for " + d.Text)
-				return nil
 			}
-			return c.answered(ctx, said)
+			return nil
 		})
 	})
 }
 
-// answered does what a person answered on the terminal of this process. Without an option the decision stays open. An answer
-// about one that was decided meanwhile is about nothing else.
-func (c *Conductor) answered(ctx context.Context, a act.Decide) error {
-	if a.Option == "" {
+// answered does what a person answered on the terminal of this process, and asks whether that is to be undone while it can be.
+// Without an option the decision stays open. An answer about one that was decided meanwhile is about nothing else.
+func (c *Conductor) answered(ctx context.Context, d run.Decision, said act.Decide) error {
+	a := act.ByHand(said)
+	switch {
+	case said.Option == "":
 		return nil
+	case d.Kind == run.DecideAct && said.Option == optionUndo:
+		a = act.TakeBack{Decision: d.ID}
+		delete(c.shown, d.ID)
+	case d.Kind == run.DecideAct:
+		a = act.Apply{Decision: d.ID}
 	}
-	_, err := c.Do(ctx, a, "")
+	outcome, err := c.Do(ctx, a, "")
 	var no *request.RefusedError
 	if errors.As(err, &no) {
 		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"your answer was not applied: " + no.Reason}}})
 	}
+	for _, id := range act.HeldIn(outcome) {
+		c.ask(ctx, run.Decision{Kind: run.DecideAct, ID: id})
+	}
 	return err
 }
 
+// optionUndo takes back an answer that the run holds back. Any other one has the run act on it at once.
+const optionUndo = "undo"
+
 func (c *Conductor) decided(ctx context.Context, a answer) error {
 	switch {
+	case errors.As(a.err, new(*answeredError)):
+		if c.asked.plan == a.plan {
+			c.asked = asking{} // as it is by now it is shown again
+		}
+		return nil
 	case a.err != nil:
 		return fmt.Errorf("ask for approval: %w", a.err)
 	case decision.OfPlan(&c.st.Agenda, &c.st.Agents, a.plan-1) != a.id:
@@ -180,7 +263,7 @@ func (c *Conductor) decided(ctx context.Context, a answer) error {
 
 // outdated passes over an answer to a plan as it is not any more. Where the plan still waits it is shown again.
 func (c *asker) outdated(ctx context.Context, id, why string) error {
-	if c.asked.id == id {
+	if c.asked.id == id || c.asked.id == "" {
 		c.asked = asking{}
 	}
 	return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"the answer to the plan does not count: " + why}}})

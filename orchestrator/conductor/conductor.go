@@ -259,6 +259,7 @@ func (c *Conductor) loop(ctx context.Context, tail <-chan tailed, asks <-chan in
 			c.resendAll(ctx)
 		case <-back:
 			back, settled, since = c.cfg.Bus.Back(), time.After(backGrace), c.cfg.Clock()
+		case <-c.due():
 		case <-c.window.end:
 			c.window.over = true
 		case <-settled:
@@ -285,10 +286,10 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), goes(acceptance.Try), acceptance.AskUnprovable,
 		phase.SettleFlakes,
 		goes(landing.RetestWithout), goes(c.unlike),
-		goes(landing.Settle), request.Hold, goes(decision.Carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
+		goes(landing.Settle), request.Hold, goes(c.carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.later), goes(c.dispatch), phase.KeepBudget, goes(phase.Reprove), goes(phase.Flakes),
-		c.askApproval, c.decide,
+		c.recall, c.askApproval, c.decide,
 		goes(unspent(master.Wake)), goes(c.landedUnlike), goes(c.finish(ctx)), goes(c.idle), decision.AnnounceWait,
 	}
 }
@@ -338,7 +339,7 @@ func (c *Conductor) step(ctx context.Context) error {
 
 func (c *Conductor) finish(ctx context.Context) func(*run.State) []run.Action {
 	return func(s *run.State) []run.Action {
-		if !phase.Over(s) || c.comparing {
+		if !phase.Over(s) || c.comparing || len(s.Decisions.Waiting()) > 0 {
 			return nil
 		}
 		tree, err := c.cfg.Mirror.Tree(ctx, s.Head)

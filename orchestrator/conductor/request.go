@@ -132,6 +132,9 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 	text := ""
 	a, err := r.Read(who)
 	if err == nil {
+		if r.Held {
+			a = act.ByHand(a)
+		}
 		text, err = c.Do(ctx, a, r.By)
 	}
 	if c.cfg.Asked != nil {
@@ -161,8 +164,23 @@ func (c *Conductor) Do(ctx context.Context, a act.Args, by string) (string, erro
 	return outcome, err
 }
 
+// carry acts on the answers that are not held back.
+func (c *Conductor) carry(s *run.State) []run.Action { return decision.Carry(s, c.cfg.Clock()) }
+
+// due is when the first answer is no longer held back; nil while none is.
+func (c *Conductor) due() <-chan time.Time {
+	_, wait := c.st.Decisions.Next(c.cfg.Clock())
+	if wait == 0 {
+		return nil
+	}
+	return time.After(wait)
+}
+
 // hands give acts access to the conductor.
 type hands struct{ *Conductor }
+
+// Now implements act.Hands.
+func (h hands) Now() time.Time { return h.cfg.Clock() }
 
 // Tree implements act.Hands.
 func (h hands) Tree() plan.Tree { return h.cfg.Tree(h.st.Head, h.st.Environment()) }

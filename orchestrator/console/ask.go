@@ -3,6 +3,7 @@ package console
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ var letters = map[string]string{"e": answerEdit, "n": answerStop, "no": answerSt
 // Approve shows a plan and asks, on a line of in, whether it starts, or to edit it, or for words that send it back to the master.
 // Meanwhile events are taken in, but not drawn. Without an answer (the end of in) the plan is not approved. With JSON no person
 // can be asked, which is an error.
-func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
+func (c *Console) Approve(ctx context.Context, in io.Reader, q Question) (said Approval, err error) {
 	if c.opts.JSON {
 		return said, errors.New("the plan needs approval, but the output is JSON: it has to be approved beforehand")
 	}
@@ -56,8 +57,7 @@ func (c *Console) Approve(in io.Reader, q Question) (said Approval, err error) {
 		return said, err
 	}
 	d.ways(&planText{b: &shown, width: width})
-	shown.WriteString(wrapPrompt(d.prompt(), width))
-	return said, c.converse(in, shown.String(), func(words string) (again string) {
+	return said, c.converse(ctx, in, shown.String(), wrapPrompt(d.prompt(), width), func(words string) (again string) {
 		answer, again := d.answer(cmp.Or(letters[strings.ToLower(words)], words))
 		switch answer.Option {
 		case view.Yes:
@@ -89,26 +89,6 @@ func (q *Question) write(w *strings.Builder, width int) error {
 func (c *Console) textWidth() int {
 	width, _ := c.size()
 	return width - 1
-}
-
-// converse shows a text below the lines above, and gives each line of in to reply until that has nothing more to ask, or in ends.
-func (c *Console) converse(in io.Reader, shown string, reply func(words string) (again string)) error {
-	if err := c.pause(shown); err != nil {
-		return err
-	}
-	defer c.resume()
-	scan := bufio.NewScanner(in)
-	for scan.Scan() {
-		again := reply(display.Safe(scan.Text()))
-		if again == "" {
-			return nil
-		}
-		c.prompt(again)
-	}
-	if err := scan.Err(); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	return nil
 }
 
 func (c *Console) prompt(text string) {

@@ -50,6 +50,8 @@ type Options struct {
 	Zone *time.Location
 	// Calls completes the commands that a hint names; nil leaves them as they are.
 	Calls func(hint string) string
+	// Drop leaves out what was typed on the terminal that answers come from, and was not read yet; nil where that is none.
+	Drop func()
 	// Decide is the command by which a person decides, but for the id of the run; "" for none.
 	Decide string
 }
@@ -95,6 +97,8 @@ type Console struct {
 	before string
 	err    error
 	closed bool
+	// typed are the lines of a person who answers.
+	typed lines
 	// watch finds what a person is to be told at once.
 	watch feed.Watch
 

@@ -64,7 +64,7 @@ func TestJSONIsTheLog(t *testing.T) {
 	c.Handle(events)
 	_, err := c.Write([]byte("a log line\n"))
 	require.Error(t, err)
-	_, err = c.Approve(strings.NewReader("y\n"), Question{})
+	_, err = c.Approve(t.Context(), strings.NewReader("y\n"), Question{})
 	require.ErrorContains(t, err, "approved beforehand")
 	require.NoError(t, c.Close())
 	lines := strings.SplitAfter(out.String(), "\n")
@@ -181,7 +181,7 @@ func TestApprove(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		c := New(Options{Out: &out})
-		got, err := c.Approve(strings.NewReader(answer), Question{Plan: samplePlan(t), Edit: func() error { return nil }})
+		got, err := c.Approve(t.Context(), strings.NewReader(answer), Question{Plan: samplePlan(t), Edit: func() error { return nil }})
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%q", answer)
 		require.Contains(t, out.String(), "Run this plan?\n 1 approve: starts the plan\n 2 change: sends it back to the master with your sentence\n"+
@@ -190,7 +190,7 @@ func TestApprove(t *testing.T) {
 		require.NoError(t, c.Close())
 	}
 	c := New(Options{Out: io.Discard})
-	_, err := c.Approve(iotest.ErrReader(errors.New("gone")), Question{Plan: samplePlan(t)})
+	_, err := c.Approve(t.Context(), iotest.ErrReader(errors.New("gone")), Question{Plan: samplePlan(t)})
 	require.ErrorContains(t, err, "gone")
 	require.NoError(t, c.Close())
 }
@@ -201,7 +201,7 @@ func TestApproveAsksAgainAfterAnEditThatFailed(t *testing.T) {
 	var out bytes.Buffer
 	c := New(Options{Out: &out})
 	tries := 0
-	got, err := c.Approve(strings.NewReader("e\ne\ny\n"), Question{
+	got, err := c.Approve(t.Context(), strings.NewReader("e\ne\ny\n"), Question{
 		Plan: samplePlan(t), Refused: errors.New("plan.yaml: 1 error\n  plan.yaml:2:3: no\x1b[2J brief\n    | x\n    |  ^"),
 		Edit: func() error {
 			if tries++; tries == 1 {
@@ -233,7 +233,7 @@ func TestApproveHoldsTheScreenStill(t *testing.T) {
 		in, answer := io.Pipe()
 		got := make(chan bool)
 		go func() {
-			said, err := c.Approve(in, Question{Plan: plan})
+			said, err := c.Approve(t.Context(), in, Question{Plan: plan})
 			got <- said.Yes && err == nil
 		}()
 		synctest.Wait()
@@ -262,7 +262,7 @@ func TestCloseBelowAQuestion(t *testing.T) {
 		in, answer := io.Pipe()
 		asked := make(chan error)
 		go func() {
-			_, err := c.Decide(in, Asked{})
+			_, err := c.Decide(t.Context(), in, Asked{})
 			asked <- err
 		}()
 		synctest.Wait()

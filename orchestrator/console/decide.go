@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -41,16 +42,17 @@ type Asked struct {
 type Elsewhere struct{ Name, Does, Command string }
 
 // Decide shows a decision and asks, on a line of in. Meanwhile events are taken in, but not drawn. The end of in is no answer.
-func (c *Console) Decide(in io.Reader, d Asked) (said act.Decide, err error) {
+func (c *Console) Decide(ctx context.Context, in io.Reader, d Asked) (said act.Decide, err error) {
 	d.Note = c.opts.Calls(d.Note)
 	d.Elsewhere = slices.Clone(d.Elsewhere)
 	for i := range d.Elsewhere {
 		d.Elsewhere[i].Command = c.opts.Calls(d.Elsewhere[i].Command)
 	}
 	width := c.textWidth()
-	return said, c.converse(in, d.text(width, false), func(words string) (again string) {
+	prompt := wrapPrompt(d.prompt(), width)
+	return said, c.converse(ctx, in, d.text(width, false), prompt, func(words string) (again string) {
 		if words == whole && d.several() {
-			return d.text(width, true)
+			return d.text(width, true) + prompt
 		}
 		said, again = d.answer(words)
 		return wrapPrompt(again, width)
@@ -113,7 +115,6 @@ func (d *Asked) text(width int, all bool) string {
 	if d.Note != "" {
 		p.line(0, "("+d.Note+")")
 	}
-	b.WriteString(wrapPrompt(d.prompt(), width))
 	return b.String()
 }
 

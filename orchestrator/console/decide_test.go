@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
 			k := New(Options{Out: &out, Calls: func(hint string) string { return strings.Replace(hint, "divisi", "divisi -d", 1) }})
-			said, err := k.Decide(strings.NewReader(c.lines), c.d)
+			said, err := k.Decide(t.Context(), strings.NewReader(c.lines), c.d)
 			require.NoError(t, err)
 			require.Equal(t, c.want, said)
 			require.Contains(t, out.String(), c.shows)

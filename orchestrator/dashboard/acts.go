@@ -22,6 +22,7 @@ const (
 	ofDecision = "decision" // is in the address
 	ofTask     = "task"     // may be the one of tasks
 	ofReason   = "reason"   // may be the text
+	byHand     = "hold"     // is none of an act: the run holds back what the page sends
 	sentTasks  = "tasks"
 	sentText   = "text"
 )
@@ -31,7 +32,9 @@ var errForeign = wrong("the request is not the JSON that this address takes")
 
 // fields are the allowed fields of a browser's acts about a decision, or of the others.
 func fields(decides bool) map[string]*jsonschema.Schema {
-	out := map[string]*jsonschema.Schema{}
+	out := map[string]*jsonschema.Schema{byHand: {
+		Type: "boolean", Description: "Hold it back for ten seconds, in which it can be taken back.",
+	}}
 	for _, e := range act.All() {
 		takes := e.Schema().Properties
 		if e.Doors&act.API == 0 || decides != (takes[ofDecision] != nil) {
@@ -165,6 +168,8 @@ func (s *Server) decide(name string) answer {
 
 func (s *Server) do(r *http.Request, e *act.Entry, sent map[string]json.RawMessage) (any, error) {
 	run := r.PathValue("run")
+	hold := string(sent[byHand]) == "true"
+	delete(sent, byHand)
 	a, err := asked(e, r.PathValue("id"), sent)
 	if err != nil {
 		s.misasked(run, by(r.Context()).Name, e.Name, err)
@@ -174,7 +179,12 @@ func (s *Server) do(r *http.Request, e *act.Entry, sent map[string]json.RawMessa
 		return nil, errNoRun
 	}
 	defer s.soon()
-	return s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
+	if hold {
+		a = act.ByHand(a)
+	}
+	out, err := s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
+	out.Held = act.HeldIn(out.Outcome)
+	return out, err
 }
 
 func (s *Server) misasked(run, by, verb string, err error) {

@@ -41,6 +41,7 @@ func (s *Server) api() map[string]http.HandlerFunc {
 		"POST /runs/{run}/acts":                s.act,
 		"POST /runs/{run}/decisions/{id}":      s.decide("decide"),
 		"POST /runs/{run}/decisions/{id}/back": s.decide("take_back"),
+		"POST /runs/{run}/decisions/{id}/now":  s.decide("apply"),
 	} {
 		all[address] = s.answers(do)
 	}

@@ -135,7 +135,7 @@ func TestBrowserReader(t *testing.T) {
 		until(ctx, t, `document.querySelectorAll(".pick:enabled").length === 3`)
 	}
 	require.Equal(t, told, js[[]string](ctx, t, "window.__told"), "not with each frame")
-	require.Equal(t, "none", js[string](ctx, t, `getComputedStyle(document.querySelector(".toast")).animationName`), "motion is reduced")
+	require.Equal(t, "none", js[string](ctx, t, `getComputedStyle(document.querySelector(".undo p")).animationName`), "motion is reduced")
 
 	// Another page was first: the card tells so, and when it goes a toast does.
 	js[bool](ctx, t, answer)

@@ -82,6 +82,14 @@ func press(ctx context.Context, t *testing.T, key string) {
 	js[bool](ctx, t, fmt.Sprintf(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true})) || true`, key))
 }
 
+// answers chooses an answer by its number, and sends it.
+func answers(ctx context.Context, t *testing.T, key string) {
+	t.Helper()
+	press(ctx, t, key)
+	until(ctx, t, `document.querySelector(".comment span").textContent.startsWith("Enter sends")`)
+	press(ctx, t, "Enter")
+}
+
 func mark(name, value string) string {
 	return fmt.Sprintf("document.documentElement.dataset.%s === %q", name, value)
 }
@@ -341,7 +349,7 @@ func (d deciding) Decisions(ctx context.Context, id string) (out []view.Decision
 	return out, ctx.Err()
 }
 
-// TestBrowserDecides: a key answers the first decision; one answer for all that are alike can be undone before it is sent.
+// TestBrowserDecides: a key and Enter answer the first decision; what the runs hold back is undone, or done at once.
 func TestBrowserDecides(t *testing.T) {
 	log := newLog()
 	put := func(kind contextscope.Kind, task string, data any) {
@@ -375,26 +383,25 @@ func TestBrowserDecides(t *testing.T) {
 	until(ctx, t, `document.querySelectorAll(".need-head").length === 3`)
 	until(ctx, t, `document.title.startsWith("(3) ")`)
 	until(ctx, t, `document.querySelectorAll(".pick:enabled").length === 3`)
-	press(ctx, t, "2")
-	until(ctx, t, `document.querySelector(".toast") !== null && document.querySelectorAll(".need-head").length === 2`)
+	answers(ctx, t, "2")
+	until(ctx, t, `document.querySelector(".undo p") !== null && document.querySelectorAll(".need-head").length === 2`)
 	require.Len(t, acts(), 1)
-	require.Equal(t, "answer right", acts()[0].Args.(act.Decide).Option+" "+acts()[0].Args.(act.Decide).Text)
+	answer := acts()[0].Args.(act.Held).Args.(act.Decide)
+	require.Equal(t, "answer right", answer.Option+" "+answer.Text)
+	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .act:not(.strong)")))
+	until(ctx, t, `document.querySelector(".undo p") === null`)
+	require.Equal(t, act.Apply{Decision: answer.Decision}, acts()[1].Args)
 
 	do(ctx, t, chromedp.Click(chromedp.CSS(".alike input")))
 	until(ctx, t, `document.querySelectorAll(".alike li").length === 2`)
 	until(ctx, t, `document.querySelectorAll(".pick:enabled").length === 3`)
-	press(ctx, t, "1")
-	until(ctx, t, `document.querySelector(".undo p") !== null && document.querySelector(".need-head") === null`)
+	answers(ctx, t, "1")
+	until(ctx, t, `document.querySelector(".undo p")?.textContent.includes("for 2 decisions") && document.querySelector(".need-head") === null`)
+	require.Len(t, acts(), 4, "the runs have them, also if the page is left")
+	picture(ctx, t, "undo")
 	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .strong")))
 	until(ctx, t, `document.querySelector(".undo p") === null && document.querySelectorAll(".need-head").length === 2`)
-	require.Len(t, acts(), 1, "what was undone was not sent")
-	do(ctx, t, chromedp.Click(chromedp.CSS(".alike input")))
-	until(ctx, t, `document.querySelectorAll(".alike li").length === 2`)
-	until(ctx, t, `document.querySelectorAll(".pick:enabled").length === 3`)
-	press(ctx, t, "1")
-	until(ctx, t, `document.querySelector(".undo p") !== null`)
-	js[bool](ctx, t, `dispatchEvent(new Event("pagehide")) || true`)
-	require.Eventually(t, func() bool { return len(acts()) == 3 }, time.Minute, 50*time.Millisecond, "a page that is left sends it")
+	require.Equal(t, "take_back", acts()[5].Args.Act())
 }
 
 // TestBrowserAcceptsLaterOnesToo: an answer that stands is sent once for a run, which gives it to the others.
@@ -419,16 +426,17 @@ func TestBrowserAcceptsLaterOnesToo(t *testing.T) {
 	until(ctx, t, `document.querySelectorAll(".need-head").length === 2 && document.querySelectorAll(".alike input").length === 2`)
 	do(ctx, t, chromedp.Click(chromedp.CSS(".alike label:nth-of-type(2) input")))
 	until(ctx, t, `document.querySelectorAll(".alike li").length === 2`)
-	press(ctx, t, "3")
+	until(ctx, t, `document.querySelectorAll(".pick:enabled").length > 2`)
+	answers(ctx, t, "3")
 	until(ctx, t, `document.querySelector(".comment span").textContent.startsWith("Only accept")`)
-	press(ctx, t, "1")
+	answers(ctx, t, "1")
 	until(ctx, t, `document.querySelector(".undo p") !== null`)
 	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .act:not(.strong)")))
 	until(ctx, t, `document.querySelector(".undo p") === null && document.querySelector(".need-head") === null`)
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	require.Len(t, held.acts, 1)
-	answer, _ := held.acts[0].Args.(act.Decide)
+	require.Len(t, held.acts, 2)
+	answer, _ := held.acts[0].Args.(act.Held).Args.(act.Decide)
 	require.Equal(t, "accept", answer.Option)
 	require.True(t, answer.Alike)
 }

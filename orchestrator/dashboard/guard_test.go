@@ -54,7 +54,7 @@ func TestAViewerWritesNowhere(t *testing.T) {
 			require.JSONEq(t, `{"error":"guest may look, and do nothing here"}`, got.Body.String())
 		}
 	}
-	require.Equal(t, 3*len(act.All()), writes)
+	require.Equal(t, 4*len(act.All()), writes)
 	require.Empty(t, done())
 }
 

@@ -223,7 +223,19 @@ func (p *place) Act(_ context.Context, run, by string, a act.Args) (Outcome, err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.acts = append(p.acts, did{run, by, a})
-	return Outcome{Outcome: a.Act() + " is done"}, p.fails
+	said := a.Act() + " is done"
+	if held, is := a.(act.Held); is {
+		said += " (held back for 10 seconds as " + heldID(held.Args) + ")"
+	}
+	return Outcome{Outcome: said}, p.fails
+}
+
+// heldID is the id under which a run holds an act back.
+func heldID(a act.Args) string {
+	if d, is := a.(act.Decide); is {
+		return d.Decision
+	}
+	return "held-1"
 }
 
 // options are those of a server of one run.

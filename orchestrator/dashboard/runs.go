@@ -84,4 +84,6 @@ type Query struct {
 type Outcome struct {
 	Outcome string `json:"outcome"`
 	Started bool   `json:"started,omitempty"`
+	// Held are the ids under which the run holds it back.
+	Held []string `json:"held,omitempty"`
 }

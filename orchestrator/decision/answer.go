@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"divisi/internal/text"
@@ -107,8 +108,11 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 	case given != nil && at >= 0 && !given.Closed:
 		back := *given
 		back.Back = "taken back by " + by
-		return []run.Action{run.SetRun(run.Data{Decision: &back, Standing: fallen(s.Standing, id, by)})},
-			id + " is open again: " + open[at].Text, nil
+		outcome := id + " is open again: " + open[at].Text
+		if given.Kind == run.DecideAct {
+			outcome = "not done: " + open[at].Text
+		}
+		return []run.Action{run.SetRun(run.Data{Decision: &back, Standing: fallen(s.Standing, id, by)})}, outcome, nil
 	case s.Standing.Of(id) != nil:
 		return []run.Action{run.SetRun(run.Data{Standing: fallen(s.Standing, id, by)})},
 			"the answer to " + id + " stands for no other decision any more; answered decisions stay answered", nil
@@ -122,14 +126,15 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 	return nil, "", err
 }
 
-// Carry acts on the oldest answer that the run has not acted on. One that does not fit any more is given back with a notice: the
-// decision is open again, if there is still one. That also ends an answer whose last event was lost with a kill.
-func Carry(s *run.State) []run.Action {
-	waiting := s.Decisions.Waiting()
-	if len(waiting) == 0 {
+// Carry acts on the oldest answer that the run has not acted on, and does not hold back. One that does not fit any more is given
+// back with a notice: the decision is open again, if there is still one. That also ends an answer whose last event was lost with a
+// kill.
+func Carry(s *run.State, now time.Time) []run.Action {
+	due, _ := s.Decisions.Next(now)
+	if due == nil {
 		return nil
 	}
-	end := *waiting[0]
+	end := *due
 	var actions []run.Action
 	d, err := find(s, All(s), end.Answer)
 	if err == nil {
@@ -143,6 +148,9 @@ func Carry(s *run.State) []run.Action {
 	}
 	if end.Closed = true; !slices.ContainsFunc(actions, func(a run.Action) bool { return ends(a, end.Answer.ID) }) {
 		actions = append(actions, decided(&end))
+	}
+	if end.Kind == run.DecideAct { // a message that was written twice would be two
+		actions = []run.Action{run.Together{Actions: actions}}
 	}
 	return actions
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,7 +64,7 @@ func reviewed(t *testing.T) *runtest.Log {
 // act lets the run act on an answer that was taken.
 func act(l *runtest.Log, taken []run.Action) {
 	l.Do(taken)
-	l.Do(decision.Carry(l.State))
+	l.Do(decision.Carry(l.State, time.Time{}))
 }
 
 func only(t *testing.T, s *run.State, kind run.DecisionKind) run.Decision {
@@ -254,12 +255,12 @@ func TestAnAnswerCanBeTakenBack(t *testing.T) {
 			require.Equal(t, d.ID+" is open again: "+d.Text, becomes)
 			l.Do(back)
 			require.Equal(t, d, only(t, l.State, kind), "as if it had not been answered")
-			require.Empty(t, decision.Carry(l.State))
+			require.Empty(t, decision.Carry(l.State, time.Time{}))
 
 			taken, _, err = decision.Take(l.State, answer)
 			require.NoError(t, err)
 			act(l, taken)
-			require.Empty(t, decision.Carry(l.State))
+			require.Empty(t, decision.Carry(l.State, time.Time{}))
 			_, _, err = decision.TakeBack(l.State, d.ID, wire.Person("ada"))
 			require.ErrorContains(t, err, "the answer to "+d.ID+" cannot be taken back, because the run has acted on it: "+c.followed)
 		})
@@ -277,11 +278,11 @@ func TestAnAnswerIsCarriedOutOnce(t *testing.T) {
 	taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Reject, Text: "no", By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
-	carried := decision.Carry(l.State)
+	carried := decision.Carry(l.State, time.Time{})
 	require.Len(t, carried, 1)
 	l.Do(carried)
 	require.Len(t, l.Tasks.ByID["a"].Faults, 1)
-	require.Empty(t, decision.Carry(l.State))
+	require.Empty(t, decision.Carry(l.State, time.Time{}))
 }
 
 // What a person wrote is not lost without a word where something else has decided meanwhile.
@@ -295,7 +296,7 @@ func TestAnAnswerThatFitsNoMoreIsGivenBack(t *testing.T) {
 	revised, err := request.Revise(&l.Agenda, l.Works, "a", run.Revision{By: "master/1", Brief: "another"})
 	require.NoError(t, err)
 	l.Do(revised)
-	l.Do(decision.Carry(l.State))
+	l.Do(decision.Carry(l.State, time.Time{}))
 	require.Zero(t, l.Plans.Approved)
 	require.Contains(t, l.Notices[len(l.Notices)-1], "the answer to "+d.ID+", approve by user:ada, is over: "+d.ID+" is not open any more: the plan was answered, or changed")
 	require.NotEqual(t, d.ID, only(t, l.State, run.DecidePlan).ID, "another plan than was shown")

@@ -35,6 +35,9 @@ func Follow(s *run.State, d *run.Decision, shape string) []run.Action {
 	if stands == nil {
 		return nil
 	}
+	if first := s.Decisions.Given(stands.ID); first != nil && !first.Closed && !first.Answer.NotBefore.IsZero() {
+		return nil // it can be taken back still
+	}
 	actions, _, err := Take(s, run.Answer{
 		ID: d.ID, Attempt: d.Attempt, Option: run.Accept, By: stands.By, Standing: stands.ID,
 	})

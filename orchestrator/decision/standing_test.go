@@ -2,6 +2,7 @@ package decision_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,7 +43,7 @@ func of(t *testing.T, s *run.State, about string) run.Decision {
 func TestAnAnswerStandsForWhatIsAlike(t *testing.T) {
 	t.Parallel()
 	l, a := stood(t)
-	l.Do(decision.Carry(l.State))
+	l.Do(decision.Carry(l.State, time.Time{}))
 	b, c := of(t, l.State, "b"), of(t, l.State, "c")
 	for _, other := range []string{"", "other"} {
 		require.Empty(t, decision.Follow(l.State, &c, other), "shape %q", other)
@@ -68,7 +69,7 @@ func TestAStandingAnswerEnds(t *testing.T) {
 		l, a := stood(t)
 		want := a.ID + " is open again: " + a.Text
 		if acted {
-			l.Do(decision.Carry(l.State))
+			l.Do(decision.Carry(l.State, time.Time{}))
 			want = "the answer to " + a.ID + " stands for no other decision any more; answered decisions stay answered"
 		}
 		back, outcome, err := decision.TakeBack(l.State, a.ID, wire.Person("bob"))
@@ -88,7 +89,7 @@ func TestAStandingAnswerEnds(t *testing.T) {
 func TestWhatAStandingAnswerGaveIsTakenBack(t *testing.T) {
 	t.Parallel()
 	l, _ := stood(t)
-	l.Do(decision.Carry(l.State))
+	l.Do(decision.Carry(l.State, time.Time{}))
 	b := of(t, l.State, "b")
 	l.Do(decision.Follow(l.State, &b, "shape"))
 	back, _, err := decision.TakeBack(l.State, b.ID, wire.Person("bob"))

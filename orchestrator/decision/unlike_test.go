@@ -3,6 +3,7 @@ package decision_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,7 +105,7 @@ func TestAnswersAboutUnlikePatches(t *testing.T) {
 			require.NoError(t, err)
 			l.Do(taken)
 			require.Equal(t, [2]run.TaskState{run.TaskHeld, run.TaskHeld}, states(l), "a kill may come here")
-			l.Do(decision.Carry(l.State))
+			l.Do(decision.Carry(l.State, time.Time{}))
 			require.Equal(t, c.want, states(l))
 			require.Empty(t, l.Decisions.Waiting())
 			if c.open == nil {

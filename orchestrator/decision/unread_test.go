@@ -2,6 +2,7 @@ package decision_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,7 +77,7 @@ func TestAnswersAboutUnreadFiles(t *testing.T) {
 			require.NoError(t, err)
 			l.Do(taken)
 			require.Equal(t, [2]run.TaskState{run.TaskHeld, run.TaskHeld}, states(l), "a kill may come here")
-			l.Do(decision.Carry(l.State))
+			l.Do(decision.Carry(l.State, time.Time{}))
 			require.Equal(t, c.want, states(l))
 			require.Empty(t, l.Decisions.Waiting())
 			require.Len(t, l.Tasks.HeldUnread(), c.open)
@@ -97,9 +98,9 @@ func TestAKillBehindAnAddedGate(t *testing.T) {
 	taken, _, err := decision.Take(l.State, run.Answer{ID: only(t, l.State, run.DecideUnread).ID, Option: run.AddGate, By: wire.Person("ada")})
 	require.NoError(t, err)
 	l.Do(taken)
-	l.Do(decision.Carry(l.State)[:1])
+	l.Do(decision.Carry(l.State, time.Time{})[:1])
 	require.NotNil(t, l.NewGate())
-	l.Do(decision.Carry(l.State))
+	l.Do(decision.Carry(l.State, time.Time{}))
 	require.Len(t, l.Spec.Added, 1)
 	require.Equal(t, run.TaskRunning, l.Tasks.ByID["b"].State)
 	require.Empty(t, l.Decisions.Waiting())

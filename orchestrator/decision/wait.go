@@ -38,7 +38,7 @@ func Stuck(s *run.State) []run.Action {
 	}
 	working, _ := s.Queue.AtWork()
 	open := ForPerson(s)
-	if working > 0 || len(s.Later) > 0 || len(open) == 0 {
+	if working > 0 || len(s.Later) > 0 || len(open) == 0 || len(s.Decisions.Waiting()) > 0 {
 		return nil
 	}
 	return []run.Action{run.Stop(run.ReasonWaits + open[0].Text)}

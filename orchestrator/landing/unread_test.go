@@ -2,6 +2,7 @@ package landing_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -78,7 +79,7 @@ func TestAGreenBatchWithFilesThatNoGateReads(t *testing.T) {
 		taken, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Accept, By: wire.Person("ada")})
 		require.NoError(t, err)
 		l.Do(taken)
-		l.Do(decision.Carry(l.State))
+		l.Do(decision.Carry(l.State, time.Time{}))
 		require.Equal(t, run.TaskRunning, l.Tasks.ByID["b"].State)
 		l.Append("b", run.TaskData{State: run.TaskAccepted})
 		merge := landing.Land(l.State)[0].(landing.Merge)

@@ -50,5 +50,5 @@ func (s *Server) act(ctx context.Context, by, run string, a act.Args) (done, err
 	}
 	out, err := s.opts.Controller.Act(ctx, run, by, a)
 	s.opts.Logger.Info().Err(err).Str("run", run).Str("verb", a.Act()).Str("by", by).Msg("a client acted on a run")
-	return done(out), err
+	return done{out.Outcome, out.Started}, err
 }

@@ -2,6 +2,7 @@ package request_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -153,7 +154,7 @@ func TestAGivenPatchEndsAnAnswerThatWaits(t *testing.T) {
 	require.NoError(t, err)
 	l.Do(actions)
 	require.Equal(t, []string{"the answer to " + open.ID + ", accept by user:ada, is over: a person submitted another patch"}, l.Notices)
-	require.Empty(t, decision.Carry(l.State))
+	require.Empty(t, decision.Carry(l.State, time.Time{}))
 }
 
 // No agent can do again what a person did.

@@ -1,6 +1,7 @@
 package request
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,6 +148,9 @@ func pass(agenda *run.Agenda, agents *run.Agents, q *run.Request) []run.Action {
 	case sent(agents.Decisions, agents, q):
 		return answer(q, wire.Answer{Text: q.Task + " has it"})
 	}
+	if by := agents.Decisions.By(q.Task); by != "" {
+		return refuse(q, wire.Speaker(by)+" has answered what "+q.Task+" waits for")
+	}
 	if q.Accept {
 		actions, err := Accept(agenda, agents.Works, q.Task, run.Answer{By: q.Agent()})
 		if err != nil {
@@ -186,7 +190,17 @@ func Send(agenda *run.Agenda, agents *run.Agents, task, words, from string) (act
 		actions, err := rule(agenda, agents.Works, t, run.Answer{Option: run.Reject, Text: words, By: from})
 		return actions, "the patch of " + task + " is rejected with these words", err
 	}
-	if outcome, err = deliveryOf(agenda, agents, task); err != nil {
+	return Message(agenda, agents, task, words, from)
+}
+
+// Message is Send of what answers nothing, also where a question has come since a person wrote it.
+func Message(agenda *run.Agenda, agents *run.Agents, task, words, from string) ([]run.Action, string, error) {
+	task = cmp.Or(task, run.MasterTask)
+	if err := reachable(agenda, task, words); err != nil {
+		return nil, "", err
+	}
+	outcome, err := deliveryOf(agenda, agents, task)
+	if err != nil {
 		return nil, "", err
 	}
 	return []run.Action{run.Write{Task: task, Text: words, From: from}, run.Tell{Work: task}}, outcome, nil

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/subagents/wire"
@@ -102,6 +103,7 @@ const (
 	DecideWorker   DecisionKind = "worker"   // no worker serves a role
 	DecideReproof  DecisionKind = "reproof"  // of two workers one proves a batch, and one does not
 	DecideUnread   DecisionKind = "unread"   // no gate reads files of patches as their kind needs
+	DecideAct      DecisionKind = "act"      // an act of a person that is held back: its answer is given
 )
 
 // The names of the options.
@@ -151,6 +153,20 @@ type Answer struct {
 	// one.
 	Alike    bool   `json:"alike,omitempty"`
 	Standing string `json:"standing,omitempty"`
+	// NotBefore holds it back: until then the run does not act on it, and the person can take it back.
+	NotBefore time.Time `json:"not_before,omitzero"`
+}
+
+// HoldBack is how long the run holds back what a person has sent by hand.
+const HoldBack = 10 * time.Second
+
+// Held is how long the run still holds an answer back. A clock that is put back prolongs no wait.
+func (a *Answer) Held(now time.Time) time.Duration {
+	wait := a.NotBefore.Sub(now)
+	if a.NotBefore.IsZero() || wait < 0 || wait > HoldBack {
+		return 0
+	}
+	return wait
 }
 
 // Decided is the outcome of a decision: a template is held (Hold), an answer has come, the run has acted on it (Closed), or it
@@ -164,7 +180,8 @@ type Decided struct {
 	Hold   *Hold  `json:"hold,omitempty"`
 	Answer Answer `json:"answer,omitzero"`
 	Closed bool   `json:"closed,omitempty"`
-	// With are the other tasks of a change set under review, whose patches continue; about unread files all tasks whose do.
+	// With are the other tasks of a change set under review, whose patches continue; about unread files all tasks whose do; of an
+	// act that skips tasks these.
 	With []string `json:"with,omitempty"`
 	// Back is why the answer does not count.
 	Back string `json:"back,omitempty"`
@@ -183,6 +200,29 @@ func (x Decisions) Waiting() []*Decided {
 	open := slices.DeleteFunc(slices.Collect(maps.Values(x)), func(d *Decided) bool { return d.Closed })
 	slices.SortFunc(open, func(a, b *Decided) int { return int(a.Pos) - int(b.Pos) })
 	return open
+}
+
+// By is the person who has answered a decision about a task, as long as the run has not acted on it; "" for none.
+func (x Decisions) By(task string) string {
+	for _, d := range x.Waiting() {
+		if d.Kind != DecideAct && wire.IsPerson(d.Answer.By) && (d.About == task || slices.Contains(d.With, task)) {
+			return d.Answer.By
+		}
+	}
+	return ""
+}
+
+// Next is the oldest answer that the run may act on, nil for none, and how long the first one that it holds back still waits.
+func (x Decisions) Next(now time.Time) (due *Decided, wait time.Duration) {
+	for _, d := range x.Waiting() {
+		switch held := d.Answer.Held(now); {
+		case held == 0 && due == nil:
+			due = d
+		case held > 0 && (wait == 0 || held < wait):
+			wait = held
+		}
+	}
+	return due, wait
 }
 
 // applyDecided folds what became of a decision, whichever payload tells it: that of the run, that of a task, the answer to a

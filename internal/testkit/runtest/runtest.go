@@ -89,6 +89,10 @@ func (l *Log) Do(actions []run.Action) {
 			l.Append(a.Task, a.Data)
 		case run.Assign:
 			l.Append(a.Task, a.Data)
+		case run.Write:
+			l.Message(a.Task, a.Text)
+		case run.Together:
+			l.Do(a.Actions)
 		}
 	}
 }

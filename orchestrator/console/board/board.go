@@ -1,7 +1,7 @@
 // Package board draws the live view of a run with keys: a person moves in the list of its tasks, reads what they printed and
 // changed, and decides. It draws what a console has folded; what it does, its controller does.
 //
-//	live ──n──▶ decision ──1…9──▶ words ──enter──▶ done: the next decision, or live
+//	live ──n──▶ decision ──1…9──▶ words ──enter──▶ held back: u undoes it, a ends the wait
 //	 │  ──l──▶ tasks ──enter──▶ task ──s t c──▶ words ──enter──▶ done: task
 //	 └──?──▶ keys                                                       esc goes back from each, q leaves the run as it is
 package board

@@ -346,7 +346,7 @@ func TestTheProgram(t *testing.T) {
 			},
 		})
 	}()
-	for _, step := range [][2]string{{"l tasks", "n"}, {"Decision 1 of 1: a@9", "1"}, {"accept a@9", "\r"}, {"it goes on", "q"}} {
+	for _, step := range [][2]string{{"l tasks", "n"}, {"1-5 answer", "1"}, {"Enter: do it", "\r"}, {"it goes on", "q"}} {
 		require.Eventually(t, func() bool { return out.has(step[0]) }, 20*time.Second, 10*time.Millisecond, step[0])
 		_, err := io.WriteString(hand, step[1])
 		require.NoError(t, err)

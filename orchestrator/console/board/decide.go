@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -20,6 +21,7 @@ type decisions struct {
 	list []Open
 	// at is the one that is shown, way the answer that is marked.
 	at, way int
+	since   time.Time // it is shown
 	pane    pane
 	// read reports that the list was read, reading that it is being read, and again that it has to be read after that.
 	read, reading, again bool
@@ -35,7 +37,7 @@ func (d *decisions) now() *Open {
 
 // show shows one of them, with the suggested answer marked.
 func (d *decisions) show(at int) {
-	d.at, d.way = max(0, at)%max(1, len(d.list)), 0
+	d.at, d.way, d.since = max(0, at)%max(1, len(d.list)), 0, time.Now()
 	if now := d.now(); now != nil && now.Suggests != "" {
 		at := slices.IndexFunc(now.Options, func(o view.Option) bool { return o.Name == now.Suggests })
 		d.way = max(0, len(now.Choices)+at)
@@ -169,15 +171,16 @@ func (m *model) decide(name string) {
 	if d == nil {
 		return
 	}
-	ways := m.ways(d)
+	ways, soon := m.ways(d), m.soon() > 0
 	switch at := number(name); {
+	case soon && (at >= 0 || name == "enter"): // it was for what was shown before
 	case at >= 0 && at < len(ways):
 		m.decisions.way = at
-		m.ask = &ways[at].ask
+		m.prompts(ways[at].ask, name)
 	case name == "tab":
 		m.decisions.way = (m.decisions.way + 1) % len(ways)
 	case name == "enter":
-		m.ask = &ways[m.decisions.way].ask
+		m.prompts(ways[m.decisions.way].ask, name)
 	default:
 		m.decisions.pane.key(name)
 	}

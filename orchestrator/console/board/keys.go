@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
@@ -127,7 +128,7 @@ func (m *model) does(e *act.Entry) tea.Cmd {
 	case e.On == act.AtRest: // it only goes on
 		return ask.do(nil, "")
 	}
-	m.ask = &ask
+	m.prompts(ask, e.Key)
 	return nil
 }
 
@@ -208,7 +209,26 @@ type prompt struct {
 	// tasks are the ones to choose from; at is the chosen one.
 	tasks []string
 	at    int
-	do    func(said []string, task string) tea.Cmd
+	// since is when it was shown: an Enter sooner than settles behind that is a second tap, or was pasted.
+	since   time.Time
+	settles time.Duration
+	do      func(said []string, task string) tea.Cmd
+}
+
+// How long a screen, or a prompt, is there before a key answers, and a prompt that an Enter has opened: a key that is held down
+// repeats sooner.
+const (
+	settles = 300 * time.Millisecond
+	repeats = time.Second
+)
+
+// prompts opens a prompt by a key.
+func (m *model) prompts(p prompt, name string) {
+	p.since, p.settles = time.Now(), settles
+	if name == "enter" {
+		p.settles = repeats
+	}
+	m.ask = &p
 }
 
 // now is what is asked for; nil for Enter alone.
@@ -227,6 +247,10 @@ func (m *model) asked(name, text string) tea.Cmd {
 		m.ask = nil
 		m.say("", false)
 	case "enter":
+		if m.soon() > 0 {
+			p.since = time.Now() // as of a key that is held down
+			return nil
+		}
 		if now != nil {
 			words := strings.TrimSpace(p.words)
 			if now.Needs && words == "" {

@@ -18,11 +18,12 @@ const readyAfter = 4 * time.Second / fps
 
 // What a model is told beside keys.
 type (
-	drawMsg  struct{ bell bool } // there is something new in the log
-	leaveMsg struct{}            // the process is to end
-	readyMsg struct{}            // lines above were printed, or the first frame was drawn
-	overMsg  struct{ err error } // no process has the run any more
-	openMsg  struct {
+	drawMsg    struct{ bell bool } // there is something new in the log
+	leaveMsg   struct{}            // the process is to end
+	settledMsg struct{}            // keys answer what is shown
+	readyMsg   struct{}            // lines above were printed, or the first frame was drawn
+	overMsg    struct{ err error } // no process has the run any more
+	openMsg    struct {
 		list []Open
 		err  error
 	}
@@ -56,9 +57,11 @@ type model struct {
 	width, height int
 	// ready reports that lines above may be printed, left that the board is leaving, with err.
 	ready, left bool
-	err         error
-	at          screen
-	keys        bool // the keys are shown
+	// settling is set while a settledMsg is to come.
+	settling bool
+	err      error
+	at       screen
+	keys     bool // the keys are shown
 	// over reports that no process has the run, follows that the log is read.
 	over, follows bool
 	// said is what became of the last act, bad that it was refused.
@@ -96,8 +99,30 @@ func (m *model) follow() tea.Cmd {
 	return m.do(func(ctx context.Context) tea.Msg { return overMsg{m.Follow(ctx)} })
 }
 
-// Update implements tea.Model.
+// Update implements tea.Model. What is drawn again once keys answer tells a person so.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, settled := msg.(settledMsg)
+	m.settling = m.settling && !settled
+	_, cmd := m.update(msg)
+	if wait := m.soon(); wait > 0 && !m.settling {
+		m.settling = true
+		cmd = tea.Batch(cmd, tea.Tick(wait, func(time.Time) tea.Msg { return settledMsg{} }))
+	}
+	return m, cmd
+}
+
+// soon is how long no key answers yet what is shown.
+func (m *model) soon() time.Duration {
+	switch {
+	case m.ask != nil:
+		return m.ask.settles - time.Since(m.ask.since)
+	case m.at == atDecision:
+		return settles - time.Since(m.decisions.since)
+	}
+	return 0
+}
+
+func (m *model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -200,10 +225,11 @@ func (m *model) closed() bool { return m.over && m.Console.Over() }
 
 func (m *model) say(text string, bad bool) { m.said, m.bad = plain(text), bad }
 
-// act has the controller do something.
+// act has the controller do something that a person wants by hand.
 func (m *model) act(acts ...act.Args) tea.Cmd {
 	var msg doneMsg
-	for _, a := range acts {
+	for i, a := range acts {
+		acts[i] = act.ByHand(a)
 		if answer, is := a.(act.Decide); is {
 			msg.answered = append(msg.answered, answer.Decision)
 		}
@@ -226,6 +252,10 @@ func (m *model) done(msg doneMsg) tea.Cmd {
 	if msg.err != nil {
 		m.say(msg.err.Error(), true)
 	} else {
+		if held := act.HeldIn(msg.outcome); held != nil {
+			msg.answered = held
+			msg.outcome += " · u takes it back · a: now"
+		}
 		if msg.answered != nil {
 			m.answered = msg.answered
 		}

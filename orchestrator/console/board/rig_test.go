@@ -24,6 +24,7 @@ import (
 
 // fake is a controller that notes what is asked of it.
 type fake struct {
+	held    string // ends each outcome
 	open    []Open
 	text    string
 	refusal error
@@ -44,8 +45,13 @@ func (f *fake) Text(_ context.Context, what, task string) (string, error) {
 
 // Do implements Controller.
 func (f *fake) Do(_ context.Context, acts []act.Args) (string, bool, error) {
+	for i, a := range acts {
+		if held, is := a.(act.Held); is {
+			acts[i] = held.Args
+		}
+	}
 	f.acts = append(f.acts, acts...)
-	return "it goes on", acts[0] == act.Args(act.Resume{}), f.refusal
+	return "it goes on" + f.held, acts[0] == act.Args(act.Resume{}), f.refusal
 }
 
 // Take implements Controller.
@@ -180,4 +186,24 @@ func question() Open {
 		Options: []view.Option{{Name: run.Reply, Does: "send your words to the agent", NeedsText: true}},
 	}
 	return Open{Asked: console.Asked{Decision: d}, All: []view.Decision{d}}
+}
+
+// taps has keys come at once, as from a double tap, a key that is held down, or a paste without its marks: nothing is drawn
+// between them.
+func (r *rig) taps(keys ...string) {
+	var after []tea.Cmd
+	for _, k := range keys {
+		msg := tea.KeyPressMsg{Text: k}
+		switch k {
+		case "enter":
+			msg = tea.KeyPressMsg{Code: tea.KeyEnter}
+		default:
+			msg.Code = []rune(k)[0]
+		}
+		_, cmd := r.Update(msg)
+		after = append(after, cmd)
+	}
+	for _, cmd := range after {
+		r.runs(cmd)
+	}
 }

@@ -148,8 +148,7 @@ func (m *model) onTask(name string) tea.Cmd {
 	case "i":
 		return m.show(id, TextReport)
 	case "t":
-		ask := m.take(id)
-		m.ask = &ask
+		m.prompts(m.take(id), name)
 	default:
 		m.task.pane.key(name)
 	}

@@ -74,7 +74,11 @@ func (m *model) foot() (lines []string) {
 	if m.ask == nil {
 		return append(lines, faint.Render(cut(m.hint(), m.width)))
 	}
-	return append(lines, m.ask.lines(m.width)...)
+	lines = append(lines, m.ask.lines(m.width)...)
+	if m.soon() > 0 {
+		lines[len(lines)-1] = faint.Render("…")
+	}
+	return lines
 }
 
 // lines are a prompt. The end of what is written is seen.
@@ -118,6 +122,8 @@ func (m *model) hint() string {
 	switch {
 	case m.keys:
 		return "any key: back"
+	case m.at == atDecision && m.decisions.now() != nil && m.soon() > 0:
+		return "…"
 	case m.at == atDecision && m.decisions.now() != nil:
 		return fmt.Sprintf("1-%d answer · n next · ? keys · Esc back", len(m.ways(m.decisions.now()))) + m.decisions.pane.below()
 	case m.at == atDecision:

@@ -2,6 +2,8 @@ import { Component, Fragment, h, type ComponentChild } from "preact";
 import { at, post, words } from "./api";
 import { visible } from "./foreign";
 import { ask } from "./frame";
+import { holds } from "./held";
+import { tap } from "./keys";
 import type { Asked, Offered, Outcome, View, Way } from "./messages";
 import { Modal } from "./modal";
 import { say } from "./toast";
@@ -40,7 +42,8 @@ export function Buttons(p: { run: string; task?: string; acts: string[]; then?: 
 
 async function carry(a: Act, body: Record<string, string>): Promise<boolean> {
   try {
-    const got = await post<Outcome>(at("runs", a.run, "acts"), { verb: a.verb, tasks: a.tasks ?? [], forgotten: a.forgotten, ...body });
+    const got = await post<Outcome>(at("runs", a.run, "acts"), { verb: a.verb, tasks: a.tasks ?? [], forgotten: a.forgotten, hold: true, ...body });
+    holds(`${table[a.verb].label}: ${a.tasks?.join(", ") || "the run"}`, (got.held ?? []).map((id) => ({ run: a.run, id })), 10_000);
     if (got.error) say(got.error, true);
     else say((got.outcome || table[a.verb].label) + (got.started ? ". A process was started for it; it goes on without this page." : ""));
     a.then?.();
@@ -60,9 +63,11 @@ export function ActDialog(p: { view?: View }): ComponentChild {
 
 class Ask extends Component<{ act: Act; view?: View; close: () => void }, { said: Record<string, string>; busy: boolean; sure: boolean }> {
   state = { said: {} as Record<string, string>, busy: false, sure: false };
+  private readonly opened = Date.now();
 
   private async submit(e: Event): Promise<void> {
     e.preventDefault();
+    if (Date.now() - this.opened < tap) return; // the second click on the button that opened it
     if (this.changesNothing() && !this.state.sure) return this.setState({ sure: true });
     this.setState({ busy: true });
     if (await carry(this.props.act, Object.fromEntries(Object.entries(this.state.said).filter(([, v]) => v.trim())))) this.props.close();

@@ -1,17 +1,18 @@
 import { at, post, Refused, words } from "./api";
 import { ask } from "./frame";
+import { holds, type One } from "./held";
 import { keep, kept } from "./keep";
 import type { Need, Outcome } from "./messages";
 import { say } from "./toast";
 
 /** Answer is what a person decided; alike has it stand for every other patch of the run that is alike, now and later. */
 export interface Answer { option: string; text: string; task?: string; alike?: boolean }
-export interface Draft { text: string; armed: string; task: string }
-interface Waiting { needs: Need[]; answer: Answer; due: number; timer: number }
+/** Draft is what a person has begun; armed is the number of the answer that Enter sends, 0 for none. */
+export interface Draft { text: string; armed: number; task: string }
 
-/** How long an answer for many can be undone before it is sent, and how long one for one can be taken back, in milliseconds. */
-const undoable = 10_000;
+/** How long the toast of an answer has a button that takes it back, and how long a run may take to give an answer to others. */
 const takable = 30_000;
+const follows = 10_000;
 
 /** How many of the last answers are listed. */
 const listed = 20;
@@ -20,9 +21,8 @@ export function keyOf(n: Need): string {
   return `${n.run} ${n.id} ${n.attempt ?? 0}`;
 }
 
-/** Answers sends what a person decided: one answer at once, one for many alike after a time in which it can be undone. */
+/** Answers sends what a person decided. The run holds it back for a time in which it can be undone. */
 export class Answers {
-  waiting: Waiting[] = [];
   /** given are the last answers that were taken, the newest first. */
   given: { need: Need; answer: Answer }[] = [];
   /** faults are why an answer was refused, by decision. */
@@ -32,17 +32,12 @@ export class Answers {
   private readonly drafts = new Map<string, Draft>();
   private snoozed = kept<Record<string, number>>("snoozed", {});
 
-  constructor() {
-    addEventListener("pagehide", () => this.flush(true));
-  }
-
   /** open are the decisions that still wait for a person here. */
   open(needs: Need[]): Need[] {
-    const held = new Set(this.waiting.flatMap((w) => w.needs.map(keyOf)));
     const now = Date.now();
     return needs.filter((n) => {
       const key = keyOf(n);
-      return !held.has(key) && !this.sent.has(key) && !((this.snoozed[key] ?? 0) > now);
+      return !this.sent.has(key) && !((this.snoozed[key] ?? 0) > now);
     });
   }
 
@@ -68,78 +63,71 @@ export class Answers {
 
   draft(n: Need): Draft {
     const key = keyOf(n);
-    if (!this.drafts.has(key)) this.drafts.set(key, { text: "", armed: "", task: "" });
+    if (!this.drafts.has(key)) this.drafts.set(key, { text: "", armed: 0, task: "" });
     return this.drafts.get(key)!;
   }
 
-  answer(needs: Need[], answer: Answer): void {
-    if (needs.length === 1) return void this.send(needs[0], answer);
-    const w: Waiting = { needs, answer, due: Date.now() + undoable, timer: 0 };
-    w.timer = setTimeout(() => this.pass(w), undoable);
-    this.waiting.push(w);
-    ask();
-  }
-
-  undo(w: Waiting): void {
-    clearTimeout(w.timer);
-    this.waiting = this.waiting.filter((x) => x !== w);
-    ask();
-  }
-
-  pass(w: Waiting, keepalive = false): void {
-    this.undo(w);
+  async answer(needs: Need[], answer: Answer): Promise<void> {
     const runs = new Set<string>();
-    for (const n of w.needs) {
-      if (w.answer.alike && runs.has(n.run)) this.hide(n); // the run gives it the answer
-      else void this.send(n, w.answer, keepalive, true);
+    const sends: Promise<One[]>[] = [];
+    for (const n of needs) {
+      if (answer.alike && runs.has(n.run)) this.hide(n); // the run gives it the answer
+      else sends.push(this.send(n, answer, needs.length > 1));
       runs.add(n.run);
     }
-    say(`${w.answer.option}: sent for ${w.needs.length} decisions`);
+    const held = (await Promise.all(sends)).flat();
+    holds(needs.length > 1 ? `${answer.option} for ${needs.length} decisions alike` : `${answer.option}: ${needs[0].about || needs[0].id}`, held, follows);
   }
 
   /** hide leaves a decision out while its run gives it the answer of another one. */
   private hide(n: Need): void {
     const key = keyOf(n);
     this.sent.add(key);
-    setTimeout(() => { if (this.sent.delete(key)) ask(); }, undoable);
+    setTimeout(() => { if (this.sent.delete(key)) ask(); }, follows);
   }
 
-  flush(keepalive: boolean): void {
-    for (const w of [...this.waiting]) this.pass(w, keepalive);
-  }
-
-  private async send(n: Need, a: Answer, keepalive = false, quiet = false): Promise<void> {
+  /** send sends an answer, and returns it where the run holds it back. */
+  private async send(n: Need, a: Answer, quiet: boolean): Promise<One[]> {
     const key = keyOf(n);
     this.sent.add(key);
     this.faults.delete(key);
     ask();
+    let held: One[] = [];
     try {
-      const body = { attempt: n.attempt ?? 0, option: a.option, text: a.text, task: a.task ?? "", alike: a.alike ?? false };
-      const got = await post<Outcome>(at("runs", n.run, "decisions", n.id), body, keepalive);
+      const body = { attempt: n.attempt ?? 0, option: a.option, text: a.text, task: a.task ?? "", alike: a.alike ?? false, hold: true };
+      const got = await post<Outcome>(at("runs", n.run, "decisions", n.id), body);
       this.drafts.delete(key);
       if (!got.error) this.given = [{ need: n, answer: a }, ...this.given.filter((g) => keyOf(g.need) !== key)].slice(0, listed);
+      held = (got.held ?? []).map((id) => ({ run: n.run, id, back: () => this.reopened(n) }));
       const began = got.started ? " A process was started for it; it goes on without this page." : "";
       if (got.error) say(got.error, true);
-      else if (!quiet) say(`${got.outcome ?? a.option}.${began}`, false, { label: "Take back", press: () => void this.back(n) }, takable);
+      else if (!quiet && !held.length) say(`${got.outcome ?? a.option}.${began}`, false, { label: "Take back", press: () => void this.back(n) }, takable);
     } catch (err) {
       this.sent.delete(key);
       this.faults.set(key, err instanceof Refused && err.status === 409 ? `It does not fit any more: ${words(err)}` : words(err));
       if (quiet || !this.now.has(key)) say(`${n.text}: ${words(err)}`, true);
     }
     ask();
+    return held;
   }
 
   /** back takes an answer back. One that is back, or that the run has acted on, is not listed any more. */
   async back(n: Need): Promise<void> {
     try {
       const got = await post<Outcome>(at("runs", n.run, "decisions", n.id, "back"), {});
-      this.sent.delete(keyOf(n));
-      this.forget(n);
+      this.reopened(n);
       say(got.outcome ?? "It is open again.");
     } catch (err) {
       if (err instanceof Refused && err.status === 409) this.forget(n);
       say(words(err), true);
     }
+  }
+
+  /** reopened shows a decision again whose answer was taken back. */
+  private reopened(n: Need): void {
+    this.sent.delete(keyOf(n));
+    this.forget(n);
+    ask();
   }
 
   private forget(n: Need): void {

@@ -20,10 +20,10 @@ export function getText(path: string): Promise<string> {
   return answer(fetch(root + path));
 }
 
-/** post sends what a person decided. With keepalive it outlives the page. */
-export async function post<T>(path: string, body: unknown, keepalive = false): Promise<T> {
+/** post sends what a person decided. */
+export async function post<T>(path: string, body: unknown): Promise<T> {
   const headers = { "Content-Type": "application/json" };
-  return JSON.parse(await answer(fetch(root + path, { method: "POST", headers, body: JSON.stringify(body), keepalive }))) as T;
+  return JSON.parse(await answer(fetch(root + path, { method: "POST", headers, body: JSON.stringify(body) }))) as T;
 }
 
 async function answer(asked: Promise<Response>): Promise<string> {

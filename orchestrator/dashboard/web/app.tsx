@@ -5,6 +5,7 @@ import { get, Refused, words } from "./api";
 import { Feed } from "./feed";
 import { ask, onFrame } from "./frame";
 import { Given } from "./given";
+import { Undo } from "./held";
 import { Help, Keys, listen, move, search } from "./keys";
 import type { Me, Need, Row } from "./messages";
 import { Needs } from "./needs";
@@ -16,7 +17,6 @@ import { Runs, stateOf } from "./runs";
 import { TaskPage } from "./taskpage";
 import { say, Toasts } from "./toast";
 import { Top } from "./top";
-import { Undo } from "./undo";
 import { quoted } from "./query";
 
 /** How long a page is hidden before it gives its connections up, in milliseconds. */

@@ -4,6 +4,9 @@ import { Modal } from "./modal";
 /** Key is what a key does: press is told which of its keys it was. */
 export interface Key { keys: string; show?: string; help: string; press: (key: string) => void }
 
+/** How long what is shown is there before a click or an Enter answers it, in milliseconds: a second tap is sooner. */
+export const tap = 400;
+
 const there: Keys[] = [];
 
 /** Keys has keys work for as long as it is in the page. Those that came last go first, and those of the whole page last. */
@@ -29,7 +32,8 @@ export function listen(): void {
     const typing = target.matches("input:not([type=checkbox]), textarea, select");
     if (typing && e.key === "Escape") return target.blur();
     if (typing) return;
-    const name = e.key === "Escape" ? "␛" : e.key;
+    const name = { Escape: "␛", Enter: "⏎" }[e.key] ?? e.key;
+    if (e.repeat && !"jk".includes(name)) return; // a key that is held down
     const found = name.length === 1 && there.flatMap((k) => k.props.list).find((k) => k.keys.includes(name));
     if (!found) return;
     e.preventDefault();

@@ -94,7 +94,8 @@ export interface Whole extends Need {
   before?: { attempt: number; option: string; text?: string; by?: string }[];
 }
 
-export interface Outcome { outcome?: string; started?: boolean; error?: string }
+/** Outcome is what became of an act; held are the ids under which its run holds it back. */
+export interface Outcome { outcome?: string; started?: boolean; held?: string[]; error?: string }
 
 export interface Line {
   pos: number;

@@ -2,8 +2,10 @@ import { Component, h, type ComponentChild } from "preact";
 import { AlikeList } from "./alike";
 import { type Answers, keyOf } from "./answers";
 import { at } from "./api";
+import { ask } from "./frame";
 import { Evidence } from "./evidence";
 import { visible } from "./foreign";
+import { tap } from "./keys";
 import { Load } from "./load";
 import type { Need, Option, Whole } from "./messages";
 import { needPath, runPath, taskPath } from "./place";
@@ -29,27 +31,53 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
   /** all are the others that the answer is for, as they were when the box was ticked; ready is set once the evidence is there. */
   state = { all: null as string[] | null, later: false, ready: false, hint: "" };
   private field: HTMLTextAreaElement | null = null;
+  /** sends reports that an Enter sends the answer that is chosen: a second tap comes sooner. */
+  private sends = false;
+  private timer?: number;
 
   componentDidMount(): void {
     this.props.there(this);
   }
 
-  /** press answers with the button of a number, from 1. */
-  press(number: number): void {
-    const pick = picks(this.props.need)[number - 1];
-    if (pick && this.props.writes) this.choose(pick);
+  /** press chooses the answer of a number, from 1, and Enter sends it. */
+  press(key: string): void {
+    const { need, answers, writes } = this.props;
+    const all = picks(need);
+    const armed = all[answers.draft(need).armed - 1];
+    if (key === "⏎" && armed && this.sends) this.choose(armed);
+    else if (writes && all[Number(key) - 1]) this.arm(Number(key));
+  }
+
+  private arm(number: number): void {
+    const { need, answers } = this.props;
+    const pick = picks(need)[number - 1];
+    if (!this.state.ready) return this.setState({ hint: "Wait until what it is about is loaded." });
+    const draft = answers.draft(need);
+    draft.armed = number;
+    this.sends = false;
+    const lacks = !pick.text && pick.option.needs_text && !draft.text.trim();
+    if (lacks) this.field?.focus();
+    this.setState({ hint: lacks ? `${pick.option.name} needs a sentence: write it here.` : "…" });
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.sends = true;
+      if (!lacks) this.setState({ hint: `Enter sends “${pick.label}”.` });
+    }, tap);
+    ask();
+  }
+
+  /** click answers at once, but for what starts a plan: that is chosen, and sent by another click. */
+  private click(pick: Pick, number: number): void {
+    if (this.props.need.kind === "plan") this.arm(number);
+    else this.choose(pick);
   }
 
   private choose(pick: Pick): void {
-    const draft = this.props.answers.draft(this.props.need);
-    const typed = draft.text.trim();
+    const { need, answers } = this.props;
+    const typed = answers.draft(need).text.trim();
     if (!this.state.ready) return this.setState({ hint: "Wait until what it is about is loaded." });
     if (pick.text) return this.send(pick.option, pick.text);
-    if (pick.option.needs_text && !typed) {
-      draft.armed = pick.option.name;
-      this.setState({ hint: `${pick.option.name} needs a sentence: write it here.` });
-      return this.field?.focus();
-    }
+    if (pick.option.needs_text && !typed) return this.arm(picks(need).findIndex((p) => !p.text && p.option === pick.option) + 1);
     if (typed && !pick.option.needs_text && !reasoned.includes(pick.option.name)) {
       return this.setState({ hint: `${pick.option.name} takes no comment: clear it, or choose another answer.` });
     }
@@ -63,7 +91,7 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
     if (many && !task && !ofGroup(need)) return this.setState({ hint: "Choose the task that the sentence is for." });
     const { later } = this.state;
     if (later && option.name !== "accept") return this.setState({ hint: `Only accept can be for later ones too: ${option.name} is for what is here.` });
-    answers.answer([need, ...this.listed()], { option: option.name, text, task: many ? task : "", alike: later });
+    void answers.answer([need, ...this.listed()], { option: option.name, text, task: many ? task : "", alike: later });
   }
 
   /** listed are the others that the answer is for, and that are open still: with later ones too, all of them. */
@@ -90,11 +118,20 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
           {need.why && <span>Why {need.decider === "person" ? "a person" : `the ${need.decider}`}: {visible(need.why)}.</span>}
         </p>
         {fault && <p class="fault" role="alert">{visible(fault)}</p>}
-        <Load<Whole> path={at("runs", need.run, "decisions", need.id)} again={`${need.since} ${need.attempt} ${fault ?? ""}`} done={() => this.state.ready || this.setState({ ready: true, hint: "" })}
+        <Load<Whole> path={at("runs", need.run, "decisions", need.id)} again={`${need.since} ${need.attempt} ${fault ?? ""}`} done={() => this.isThere()}
           draw={(whole) => <Evidence need={{ ...need, ...whole }} />} />
         {writes && this.form()}
       </div>
     );
+  }
+
+  private isThere(): void {
+    if (this.state.ready || this.timer) return;
+    this.timer = setTimeout(() => this.setState({ ready: true, hint: "" }), tap);
+  }
+
+  componentWillUnmount(): void {
+    clearTimeout(this.timer);
   }
 
   private form(): ComponentChild {
@@ -115,7 +152,7 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
             onInput={(e: Event) => this.edit({ text: value(e) })} onKeyDown={(e: KeyboardEvent) => this.enter(e)} />
         </label>
         <p class="later">
-          {draft.armed && <button type="submit" class="act strong">Send “{draft.armed}”</button>}
+          {draft.armed > 0 && <button type="submit" class="act strong">Send “{visible(picks(need)[draft.armed - 1]?.label ?? "")}”</button>}
           <span class="space" />
           <button type="button" class="quiet" onClick={() => answers.snooze(need, 15 * 60_000)}>Snooze 15 min</button>
           <button type="button" class="quiet" aria-label="Snooze 1 h" onClick={() => answers.snooze(need, 3600_000)}>1 h</button>
@@ -127,7 +164,7 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
   private pick(p: Pick, i: number): ComponentChild {
     const suggested = !p.text && p.label === this.props.need.suggests;
     return (
-      <button type="button" class={`pick ${suggested ? "suggested" : ""}`} key={i} disabled={!this.state.ready} onClick={() => this.choose(p)}>
+      <button type="button" class={`pick ${suggested ? "suggested" : ""}`} key={i} disabled={!this.state.ready} onClick={() => this.click(p, i + 1)}>
         <kbd>{i + 1}</kbd><span><b>{visible(p.label)}</b>{p.does && <small> {visible(p.does)}</small>}</span>
         {suggested && <em>suggested</em>}
       </button>
@@ -161,11 +198,11 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
   private submit(e: Event): void {
     e.preventDefault();
     const { need, answers } = this.props;
-    const armed = answers.draft(need).armed;
     const all = picks(need).filter((p) => !p.text && p.option.needs_text);
-    const pick = all.find((p) => p.option.name === armed) ?? (all.length === 1 ? all[0] : undefined);
-    if (pick) this.choose(pick);
-    else this.setState({ hint: "Choose an answer." });
+    const pick = picks(need)[answers.draft(need).armed - 1] ?? (all.length === 1 ? all[0] : undefined);
+    const drafted = answers.draft(need).armed > 0;
+    if (pick && (this.sends || !drafted)) this.choose(pick);
+    else if (!pick) this.setState({ hint: "Choose an answer." });
   }
 }
 

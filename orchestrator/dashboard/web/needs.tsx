@@ -97,7 +97,13 @@ export class Needs extends Component<Props, State> {
   /** press answers the decision that is unfolded, and none that has gone from the list. */
   private press(key: string): void {
     const picked = this.picked(this.sifted(this.needs()));
-    if (picked && this.card && keyOf(this.card.props.need) === keyOf(picked)) this.card.press(Number(key));
+    if (picked && this.card && keyOf(this.card.props.need) === keyOf(picked)) this.card.press(key);
+  }
+
+  /** armed reports whether an answer is chosen that Enter sends. */
+  private armed(sifted: Need[]): boolean {
+    const picked = this.props.writes ? this.picked(sifted) : undefined;
+    return !!picked && this.props.answers.draft(picked).armed > 0;
   }
 
   private next(): void {
@@ -143,6 +149,7 @@ export class Needs extends Component<Props, State> {
         <Keys list={[
           { keys: "n", help: "next decision", press: () => this.next() },
           ...(open && writes ? [{ keys: "123456789", show: "1 … 9", help: "answer the open decision", press: (k: string) => this.press(k) }] : []),
+          ...(this.armed(sifted) ? [{ keys: "⏎", show: "Enter", help: "send the chosen answer", press: (k: string) => this.press(k) }] : []),
         ]} />
       </section>
     );

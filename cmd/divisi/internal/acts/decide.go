@@ -21,7 +21,7 @@ import (
 
 // NewDecide makes divisi decide.
 func NewDecide(g *Globals) *cobra.Command {
-	var back, alike bool
+	var back, now, alike bool
 	c := &cobra.Command{
 		Use:   `decide [RUN [DECISION OPTION ["TEXT"]]]`,
 		Short: "Walk through pending decisions",
@@ -31,7 +31,8 @@ the newest run. Enter leaves one open, and the next divisi decide shows it again
 alike are answered together: their list is shown first.
 Without a terminal the command lists what is open; with the id of a decision and an option it answers
 that one. An answer to a decision that is closed, or about an attempt that another one has replaced,
-is refused. --take-back takes an answer back, as long as the run has not acted on it. accept with --alike
+is refused. An answer from a terminal is held back for ten seconds: --take-back takes it back, as long as
+the run has not acted on it, and --now ends the wait. accept with --alike
 also accepts each other patch of the run that is alike, held now or later, until that is taken back.`,
 		Example: `  divisi decide 1f2e
   divisi decide 1f2e api@120 reject "Keep the old name as an alias"
@@ -42,28 +43,31 @@ also accepts each other patch of the run that is alike, held now or later, until
 			switch {
 			case err != nil:
 				return err
-			case alike && (back || len(args) < 3):
+			case alike && (back || now || len(args) < 3):
 				return usage.Errorf("--alike is for an answer: divisi decide %s DECISION accept --alike", run)
-			case back && len(args) != 2:
-				return usage.Errorf("name the decision whose answer you take back: divisi decide %s DECISION --take-back", run)
+			case (back || now) && (back == now || len(args) != 2):
+				return usage.Errorf("name the decision whose answer is meant: divisi decide %s DECISION --take-back, or --now", run)
 			case back:
 				return g.Act(c.Context(), act.TakeBack{Decision: args[1]}, run)
+			case now:
+				return g.Act(c.Context(), act.Apply{Decision: args[1]}, run)
 			case len(args) == 2:
 				return usage.Errorf("name an option too: divisi decide %s %s OPTION", run, args[1])
 			case len(args) > 2:
 				choice := orchestrator.Choice{Option: args[2], Text: strings.Join(args[3:], ""), Alike: alike}
-				return g.answer(c.Context(), run, orchestrator.Decision{ID: args[1]}, choice)
+				return g.Act(c.Context(), decide(orchestrator.Decision{ID: args[1]}, choice), run)
 			}
 			return g.Walk(c.Context(), run)
 		},
 	}
 	c.Flags().BoolVar(&back, "take-back", false, "take the answer to a decision back")
+	c.Flags().BoolVar(&now, "now", false, "have the run act at once on an answer that it holds back")
 	c.Flags().BoolVar(&alike, "alike", false, "accept each other patch that is alike too, now and later")
 	return c
 }
 
 // Walk shows the open decisions, and asks about each on a terminal.
-func (g *Globals) Walk(ctx context.Context, run string) error {
+func (g *Globals) Walk(ctx context.Context, run string) (err error) {
 	open, err := g.openDecisions(ctx, run)
 	switch {
 	case err != nil:
@@ -72,8 +76,10 @@ func (g *Globals) Walk(ctx context.Context, run string) error {
 		return g.Print(func(b *strings.Builder) error { listDecisions(b, run, open); return nil }, open)
 	}
 	left, refused, others := 0, 0, 0
+	show := g.NewConsole()
+	defer func() { err = errors.Join(err, show.Close()) }()
 	for _, alike := range Groups(open) {
-		choice, err := cli.Answer(ctx, func() (orchestrator.Choice, error) { return g.askAlike(alike) })
+		choice, err := g.askAlike(ctx, show, alike)
 		if err != nil {
 			return err
 		}
@@ -151,7 +157,7 @@ func Groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
 }
 
 // askAlike asks about decisions that are alike, by the first of them.
-func (g *Globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, error) {
+func (g *Globals) askAlike(ctx context.Context, show *console.Console, alike []orchestrator.Decision) (orchestrator.Choice, error) {
 	d := alike[0]
 	if len(alike) > 1 {
 		fmt.Fprintf(g.Out, "\n%d decisions are alike, and one answer is for all:\n  %s\n", len(alike),
@@ -162,9 +168,7 @@ func (g *Globals) askAlike(alike []orchestrator.Decision) (orchestrator.Choice, 
 			return orchestrator.Choice{}, err
 		}
 	}
-	show := g.NewConsole()
-	choice, err := g.Choose(show, d, NoteOn(alike))
-	return choice, errors.Join(err, show.Close())
+	return g.Choose(ctx, show, d, NoteOn(alike))
 }
 
 // NoteOn helps a person to decide about decisions that are alike.
@@ -183,11 +187,6 @@ func NoteOn(alike []orchestrator.Decision) string {
 	return note
 }
 
-// answer puts the answer to a decision into the log of its run.
-func (g *Globals) answer(ctx context.Context, run string, d orchestrator.Decision, c orchestrator.Choice) error {
-	return g.Act(ctx, decide(d, c), run)
-}
-
 // decide is the act that answers a decision as it was shown.
 func decide(d orchestrator.Decision, c orchestrator.Choice) act.Args {
 	c.Decision, c.Attempt = d.ID, d.Attempt
@@ -199,8 +198,10 @@ func decide(d orchestrator.Decision, c orchestrator.Choice) act.Args {
 func (g *Globals) decideAlike(
 	ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice,
 ) (refused int, err error) {
+	var held []string
 	for _, d := range alike {
-		err := g.answer(ctx, run, d, c)
+		_, ids, err := g.Do(ctx, decide(d, c), run)
+		held = append(held, ids...)
 		var mistake *usage.Error
 		if errors.As(err, &mistake) {
 			fmt.Fprintf(g.Out, "%s: not taken: %s\n", run, display.Sanitize(g.Calls(inspect.ErrorLine(err))))
@@ -211,14 +212,16 @@ func (g *Globals) decideAlike(
 			return refused, err
 		}
 	}
-	return refused, nil
+	return refused, g.Held(ctx, run, held)
 }
 
 // always is accept, for all that is alike.
 const always = "always"
 
 // Choose shows a decision on a terminal and reads the answer.
-func (g *Globals) Choose(c *console.Console, d orchestrator.Decision, note string) (orchestrator.Choice, error) {
+func (g *Globals) Choose(
+	ctx context.Context, c *console.Console, d orchestrator.Decision, note string,
+) (orchestrator.Choice, error) {
 	q := g.Asked(d, note)
 	if several := d.About == "" && len(q.Patches) > 1; !several && !console.Whole(q.Patches...) {
 		task := "TASK"
@@ -233,7 +236,7 @@ func (g *Globals) Choose(c *console.Console, d orchestrator.Decision, note strin
 			Name: always, Does: "accepts it, and each other one that is alike, now or later",
 		})
 	}
-	choice, err := c.Decide(g.In, q)
+	choice, err := c.Decide(ctx, g.In, q)
 	if choice.Alike = choice.Option == always; choice.Alike {
 		choice.Option = "accept"
 	}

@@ -142,9 +142,13 @@ func (g *Globals) Abandoned(run string, s orchestrator.Summary) error {
 
 // NewConsole makes the view of a run that fits standard output.
 func (g *Globals) NewConsole() *console.Console {
+	var drop func()
+	if f, is := g.In.(*os.File); is && g.ByHand() {
+		drop = func() { dropTyped(f) }
+	}
 	return console.New(console.Options{
 		Out: g.Out, TTY: IsTerminal(g.Out), Color: Colourful(), JSON: g.JSON(), Now: Now, Calls: g.Calls,
 		Width: func() int { return Width(g.Out) }, Height: func() int { return height(g.Out) },
-		Decide: g.Calls("divisi decide "), ASCII: !utf8Locale(), Bell: g.bell, Notify: g.notifier(),
+		Decide: g.Calls("divisi decide "), ASCII: !utf8Locale(), Bell: g.bell, Notify: g.notifier(), Drop: drop,
 	})
 }

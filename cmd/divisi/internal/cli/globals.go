@@ -139,6 +139,9 @@ func (g *Globals) JSON() bool { return g.Output == "json" }
 // Interactive reports whether a person is at a terminal who can be asked.
 func (g *Globals) Interactive() bool { return IsTerminal(g.In) && !g.JSON() }
 
+// ByHand reports whether a person at a terminal sees what the command asks and answers there.
+func (g *Globals) ByHand() bool { return g.Interactive() && IsTerminal(g.Out) }
+
 // DefaultStateDir is empty where the user has no home. A directory that others can write could hold their trust decisions.
 func DefaultStateDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {

@@ -7,20 +7,66 @@ import (
 
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/display"
 )
 
 // Act does something to the run that args name, as FindRun does, and prints what becomes of it.
 func (g *Globals) Act(ctx context.Context, a act.Args, args ...string) error {
-	r, err := g.Open(ctx, args)
+	run, held, err := g.Do(ctx, a, args...)
 	if err != nil {
 		return err
 	}
+	return g.Held(ctx, run, held)
+}
+
+// Do is Act, but for what the run holds back: it returns the ids of that.
+func (g *Globals) Do(ctx context.Context, a act.Args, args ...string) (run string, held []string, err error) {
+	r, err := g.Open(ctx, args)
+	if err != nil {
+		return "", nil, err
+	}
+	if g.ByHand() {
+		a = act.ByHand(a)
+	}
 	out, err := r.Act(ctx, a)
 	if err = errors.Join(err, r.Close()); err != nil {
+		return r.ID(), nil, err
+	}
+	return r.ID(), act.HeldIn(out.Text), g.Said(r.ID(), out.Text+next(r, a))
+}
+
+// Held asks a person what becomes of what a run holds back, as long as it does.
+func (g *Globals) Held(ctx context.Context, run string, ids []string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	show := g.NewConsole()
+	does, err := g.AskHeld(ctx, show)
+	if err = errors.Join(err, show.Close()); err != nil || does == "" {
 		return err
 	}
-	return g.Said(r.ID(), out.Text+next(r, a))
+	for _, id := range ids {
+		if _, _, err := g.Do(ctx, HeldAct(does, id), run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AskHeld asks a person, as long as a run holds something back, whether it is to be done now, or is taken back.
+func (g *Globals) AskHeld(ctx context.Context, show *console.Console) (does string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, act.HoldBack)
+	defer cancel()
+	return show.Held(ctx, g.In)
+}
+
+// HeldAct is the act that a person chose for what is held back.
+func HeldAct(does, id string) act.Args {
+	if does == console.Undo {
+		return act.TakeBack{Decision: id}
+	}
+	return act.Apply{Decision: id}
 }
 
 // next is how a person goes on after an act: with what undoes it where that is one word, else with the run.

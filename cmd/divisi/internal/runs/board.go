@@ -20,7 +20,7 @@ import (
 
 // keyed reports whether a person can be shown a board: this process reads a terminal, and writes one.
 func (g *Globals) keyed() bool {
-	return g.Interactive() && cli.IsTerminal(g.Out) && cli.Foreground(g.In)
+	return g.ByHand() && cli.Foreground(g.In)
 }
 
 // Controls are a run as a board shows it and acts on it, by what the commands of the same names do.

@@ -69,23 +69,21 @@ func (v *view) approve(ctx context.Context, q orchestrator.Approval) (orchestrat
 	if q.Refused == nil {
 		v.draft = draft{dir: q.Dir}
 	}
-	return cli.Answer(ctx, func() (orchestrator.Answer, error) {
-		v.asking.Lock()
-		defer v.asking.Unlock()
-		var edited *orchestrator.File
-		ask.Edit = func() (err error) {
-			edited, err = v.edit(ctx, q.File)
-			return err
-		}
-		said, err := v.console().Approve(v.In, ask)
-		if err != nil || said.Edited {
-			return orchestrator.Answer{Plan: edited}, err
-		}
-		if v.draft.changed {
-			fmt.Fprintf(v.Out, "Your edit is saved in %s\n", v.draft.name)
-		}
-		return orchestrator.Answer{Yes: said.Yes, Comment: said.Comment}, nil
-	})
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	var edited *orchestrator.File
+	ask.Edit = func() (err error) {
+		edited, err = v.edit(ctx, q.File)
+		return err
+	}
+	said, err := v.console().Approve(ctx, v.In, ask)
+	if err != nil || said.Edited {
+		return orchestrator.Answer{Plan: edited}, err
+	}
+	if v.draft.changed {
+		fmt.Fprintf(v.Out, "Your edit is saved in %s\n", v.draft.name)
+	}
+	return orchestrator.Answer{Yes: said.Yes, Comment: said.Comment}, nil
 }
 
 // decide asks on the terminal what only a person can decide. A process in the background asks nothing: to read would stop it.
@@ -93,11 +91,16 @@ func (v *view) decide(ctx context.Context, d orchestrator.Decision) (orchestrato
 	if !cli.Foreground(v.In) {
 		return orchestrator.Choice{}, nil
 	}
-	return cli.Answer(ctx, func() (orchestrator.Choice, error) {
-		v.asking.Lock()
-		defer v.asking.Unlock()
-		return v.Choose(v.console(), d, "later: divisi decide "+d.Run)
-	})
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	if d.Kind == "act" { // the answer before, which the run holds back
+		if !v.ByHand() {
+			return orchestrator.Choice{Option: console.Now}, nil
+		}
+		does, err := v.AskHeld(ctx, v.console())
+		return orchestrator.Choice{Option: does}, err
+	}
+	return v.Choose(ctx, v.console(), d, "later: divisi decide "+d.Run)
 }
 
 // viewGrace is how long the output may take to show the last events of a run that has ended.
