@@ -43,9 +43,10 @@ var arrows = []struct {
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
 	{"view/stats", []string{"run"}},
 	{"view/advice", []string{"act", "proof", "run"}},
-	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule", "view/advice", "view/stats"}},
+	{"view/result", []string{"acceptance/testsource", "decision", "landing", "proof", "run", "view/advice"}},
+	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule", "view/advice", "view/result", "view/stats"}},
 	{"view/feed", []string{"decision", "recovery", "run", "view", "view/stats"}},
-	{"view/page", []string{"act", "decision", "landing", "run", "schedule", "view", "view/advice", "view/stats"}},
+	{"view/page", []string{"act", "decision", "landing", "run", "schedule", "view", "view/advice", "view/result", "view/stats"}},
 	{"redact", []string{"run"}},
 	{"eventlog", []string{"run"}},
 	{"evidence", []string{"acceptance", "acceptance/testsource", "landing/rank", "outlier", "proof", "run"}},
@@ -54,8 +55,8 @@ var arrows = []struct {
 	{"store", []string{"eventlog", "run", "view"}},
 	{"attempt", []string{"landing/blame", "request", "run", "store"}},
 	{"console/display", nil},
-	{"console/reports", []string{"attempt", "console/display", "view", "view/advice", "view/feed"}},
-	{"console", []string{"act", "console/display", "console/reports", "view", "view/feed", "view/stats"}},
+	{"console/reports", []string{"attempt", "console/display", "view", "view/advice", "view/feed", "view/result"}},
+	{"console", []string{"act", "console/display", "console/reports", "view", "view/feed", "view/result", "view/stats"}},
 	{"console/board", []string{"act", "console", "console/display", "view", "view/feed", "view/page"}},
 	{"explain", []string{"assign", "console/display", "plan", "run", "store"}},
 	{"dashboard", []string{"act", "view", "view/feed", "view/page"}},
@@ -83,7 +84,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "view/advice", "view/feed", "view/page", "view/stats", "redact"}
+var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "view/advice", "view/feed", "view/page", "view/result", "view/stats", "redact"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 
