@@ -47,8 +47,8 @@ func doubts(s *run.State) (lines []string) {
 	return lines
 }
 
-// Untried lists the tasks whose tests changed and were not tried, by reason, a line each: the rules alone decided about them. Of one
-// reason it names so many at most.
+// Untried lists the tasks whose tests changed and were not tried, by reason, a line each: the rules alone decided about them.
+// Of one reason it names so many at most.
 func Untried(s *run.State, most int) (lines []string) {
 	tasks, why := s.Untried()
 	names := map[string][]string{}

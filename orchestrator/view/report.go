@@ -184,8 +184,9 @@ func Of(s *run.State) Report {
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
 		Flakes: s.Proofs.Flakes(), Times: stats.TimesOf(s),
-		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s), Untried: Untried(s, len(s.Tasks.Order)),
-		Quotas: s.Quotas.UsedUp(time.Now()),
+		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
+		Untried: Untried(s, len(s.Tasks.Order)),
+		Quotas:  s.Quotas.UsedUp(time.Now()),
 	}
 	r.Unread, r.Told = Unread(s)
 	r.NewGates, r.CI = addedGates(s), CILines(s)

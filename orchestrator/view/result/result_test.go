@@ -77,6 +77,9 @@ func TestAResult(t *testing.T) {
 		"unproven (+5 -0): unverified: no gate reads top.sh", "doubted (+1 -0): accepted by ada: it skips a test and 1 more",
 		"tests (+3 -0): changes tests: a/x/one_test.go", "big (+60 -0): 60 lines",
 	}, text.Each(r.Risks))
+	l.Tasks.ByID["tests"].Tried = &run.Trial{Run: 1}
+	require.Equal(t, "tests (+3 -0): changes tests that were not tried (no experiment could be made): a/x/one_test.go",
+		Risks(l.State)[2].String())
 	require.Equal(t, []string{"lost is parked; try it again with: divisi retry r1 lost"}, text.Each(r.Left))
 }
 

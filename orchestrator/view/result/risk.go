@@ -32,6 +32,7 @@ const (
 	unread // and asks for no proof, such as prose
 	unlike
 	tests
+	untried
 	accepted
 	unverified
 )
@@ -48,10 +49,11 @@ const (
 )
 
 // Risks are the landed tasks that a person reads first, the riskiest first: unread or unverified, accepted in spite of a doubt,
-// with changed tests, unlike the other shards, large. Tasks with the same reasons come by their size. One without a reason is
+// with changed tests, those that were not tried first, unlike the other shards, large. Tasks with the same reasons come by their size. One without a reason is
 // not among them.
 func Risks(s *run.State) (out []Risk) {
 	half := median(s)
+	_, why := s.Untried()
 	for t := range s.Tasks.All() {
 		if t.State != run.TaskLanded || len(t.Drops) > 0 {
 			continue
@@ -59,7 +61,7 @@ func Risks(s *run.State) (out []Risk) {
 		r := Risk{
 			Task: t.Task.ID, Title: t.Task.Title, Files: t.Landed.Files, Added: t.Landed.Added, Deleted: t.Landed.Deleted,
 		}
-		r.weigh(s, t, half)
+		r.weigh(s, t, half, why[t.Task.ID])
 		if r.rank > 0 {
 			out = append(out, r)
 		}
@@ -76,7 +78,7 @@ func (r *Risk) becausef(kind int, format string, args ...any) {
 	r.Why = append(r.Why, text.Clip(text.OneLine(fmt.Sprintf(format, args...)), text.MaxLine))
 }
 
-func (r *Risk) weigh(s *run.State, t *run.Task, half int) {
+func (r *Risk) weigh(s *run.State, t *run.Task, half int, notTried string) {
 	if t.Landed.Unverified != "" {
 		r.becausef(unverified, "unverified: %s", t.Landed.Unverified)
 	}
@@ -91,8 +93,11 @@ func (r *Risk) weigh(s *run.State, t *run.Task, half int) {
 		}
 		r.becausef(accepted, "%s: %s", by, text.Some(d.Evidence, 1))
 	}
-	if files := changedTests(t); len(files) > 0 {
-		r.becausef(tests, "changes tests: %s", text.Some(files, maxFiles))
+	switch files := text.Some(changedTests(t), maxFiles); {
+	case files != "" && notTried != "":
+		r.becausef(untried|tests, "changes tests that were not tried (%s): %s", notTried, files)
+	case files != "":
+		r.becausef(tests, "changes tests: %s", files)
 	}
 	if edits := s.Unlike[t.Task.ID]; len(edits) > 0 {
 		r.becausef(unlike, "unlike its siblings: %s", landing.UnlikeIn(edits[0]))
