@@ -38,19 +38,31 @@ func withNames(sentence string, tests testnames.List) string {
 	return text.Clip(text.OneLine(sentence+": "+strings.Join(names, ", ")), 2*text.MaxLine)
 }
 
+// Lost are tests of the base commit that did not pass in a gate.
+type Lost struct {
+	// Skipped are those of Tests that are skipped: that these have another name, or none, explains nothing.
+	Tests, Skipped testnames.List
+	// Gone are those without parameters that passed with none; Fresh are the tests that passed and are not of the base commit.
+	Gone, Fresh testnames.List
+}
+
+// LostTests compares what is missing in a gate with what passed there, and before.
+func LostTests(missing, skipped, ran, before testnames.List) Lost {
+	return Lost{missing, skipped, missing.Parents().Without(ran.Parents()), ran.Without(before)}
+}
+
 // Explainer finds which of some tests the changes of patches explain, and which patch to ask about each of the others.
 type Explainer struct {
-	left, skipped map[string]testnames.List
+	left map[string]Lost
 	// tasks have what each patch changes: its paths, and of these the ones that can decide which tests run.
 	tasks map[string]*explained
 }
 
 type explained struct{ paths, decisive []string }
 
-// NewExplainer begins with the tests that are missing, by gate, and those of them that are skipped: that these have another name,
-// or none, explains nothing.
-func NewExplainer(missing, skipped map[string]testnames.List) *Explainer {
-	return &Explainer{left: maps.Clone(missing), skipped: skipped, tasks: map[string]*explained{}}
+// NewExplainer begins with the tests that are missing, by gate.
+func NewExplainer(missing map[string]Lost) *Explainer {
+	return &Explainer{left: maps.Clone(missing), tasks: map[string]*explained{}}
 }
 
 var (
@@ -67,11 +79,14 @@ var (
 // Read takes what one patch changes.
 func (e *Explainer) Read(of proof.Span, changes []Change) {
 	s := newSources(changes)
-	for gate, tests := range e.left {
-		e.left[gate] = slices.DeleteFunc(slices.Clone(tests), func(t testnames.Test) bool {
-			skips := len(testnames.List{t}.In(e.skipped[gate])) > 0
-			return !skips && s.explains(t) || of.Accepted && s.changes(t.Group, t.Parent())
+	for gate, lost := range e.left {
+		came := s.brings(lost.Fresh)
+		lost.Tests = slices.DeleteFunc(slices.Clone(lost.Tests), func(t testnames.Test) bool {
+			one := testnames.List{t}
+			explains := len(one.In(lost.Skipped)) == 0 && s.explains(t, len(one.Parents().In(lost.Gone)) > 0, came)
+			return explains || of.Accepted && s.changes(t.Group, t.Parent())
 		})
+		e.left[gate] = lost
 	}
 	t := e.tasks[of.Task]
 	if t == nil {
@@ -89,9 +104,9 @@ func (e *Explainer) Read(of proof.Span, changes []Change) {
 // decides which tests run, or changes what the tests are near; all of them where none does.
 func (e *Explainer) Asked() map[string]map[string]testnames.List {
 	out := map[string]map[string]testnames.List{}
-	for gate, tests := range e.left {
+	for gate, lost := range e.left {
 		of := map[string][]string{}
-		for _, t := range tests {
+		for _, t := range lost.Tests {
 			if of[t.Group] == nil {
 				of[t.Group] = e.likeliest(t.Group)
 			}

@@ -79,7 +79,8 @@ func TestWhatExplainsAMissingTest(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := NewExplainer(map[string]testnames.List{"test": {c.test}}, nil)
+			fresh := testnames.List{{Group: c.test.Group, Name: "TestSum"}, {Group: c.test.Group, Name: "cart > adds items"}}
+			e := NewExplainer(map[string]Lost{"test": {Tests: testnames.List{c.test}, Fresh: fresh}})
 			e.Read(proof.Span{Task: "a"}, c.changes)
 			want := map[string]map[string]testnames.List{"a": {"test": {c.test}}}
 			if c.explains {
@@ -111,7 +112,7 @@ func TestWhichPatchIsAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}}}, nil)
+			e := NewExplainer(map[string]Lost{"test": {Tests: testnames.List{{Group: "m/p", Name: "TestAdd"}}}})
 			for task, changes := range c.patches {
 				e.Read(proof.Span{Task: task}, changes)
 			}
@@ -139,7 +140,7 @@ func TestNear(t *testing.T) {
 // A person who accepted a patch that weakens a test is not asked about that test again, but about others.
 func TestWhatWasAcceptedIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
-	e := NewExplainer(map[string]testnames.List{"test": {{Group: "m/p", Name: "TestAdd"}, {Group: "m/q", Name: "TestOther"}}}, nil)
+	e := NewExplainer(map[string]Lost{"test": {Tests: testnames.List{{Group: "m/p", Name: "TestAdd"}, {Group: "m/q", Name: "TestOther"}}}})
 	e.Read(proof.Span{Task: "a", Accepted: true}, []Change{changed("p/p_test.go", goTest, strings.ReplaceAll(goTest, "t.Run(", "t.Skip(); t.Run("))})
 	require.Equal(t, map[string]map[string]testnames.List{"a": {"test": {{Group: "m/q", Name: "TestOther"}}}}, e.Asked())
 }
@@ -148,7 +149,7 @@ func TestWhatWasAcceptedIsNotAskedAgain(t *testing.T) {
 func TestNothingExplainsASkippedTest(t *testing.T) {
 	t.Parallel()
 	tests := testnames.List{{Group: "m/p", Name: "TestAdd/zero"}, {Group: "m/p", Name: "TestGone"}}
-	e := NewExplainer(map[string]testnames.List{"test": tests}, map[string]testnames.List{"test": tests[:1]})
+	e := NewExplainer(map[string]Lost{"test": {Tests: tests, Skipped: tests[:1]}})
 	e.Read(proof.Span{Task: "a"}, []Change{changed("p/p_test.go", goTest+"func TestGone(t *testing.T) {}\n", goTest+"// More.\n")})
 	require.Equal(t, map[string]map[string]testnames.List{"a": {"test": tests[:1]}}, e.Asked())
 	require.Equal(t, []string{
@@ -170,4 +171,41 @@ func TestMissingInIsOneBoundedLine(t *testing.T) {
 	require.Contains(t, line, "and 99996 more")
 	require.NotContains(t, line, "\x1b")
 	require.Less(t, len(line), 1000)
+}
+
+// Without a case left a test is gone by its name, whatever else its file changes; another name explains that where it ran.
+func TestANameWithoutItsParameters(t *testing.T) {
+	t.Parallel()
+	const java = "class CartTest {\n  @Test void adds() { assertEquals(2, add()); }\n}\n"
+	const rows = "P = ['a', 'b']\n@mark.parametrize('p', P)\ndef test_adds(p):\n    assert p\n"
+	for name, c := range map[string]struct {
+		tests, ran string
+		change     Change
+		explains   bool
+	}{
+		"a condition on a test of JUnit": {"adds()", "subs()", changed("CartTest.java", java, strings.ReplaceAll(java, "@Test ", "@EnabledIf(\"never\") @Test ")), false},
+		"another line of its file":       {"adds()", "subs()", changed("CartTest.java", java, java+"// More.\n"), false},
+		"it gets another name":           {"adds()", "sums()", changed("CartTest.java", java, strings.ReplaceAll(java, "adds()", "sums()")), true},
+		"which does not run":             {"adds()", "subs()", changed("CartTest.java", java, strings.ReplaceAll(java, "adds()", "sums()")), false},
+		"it gets a parameter":            {"adds()", "sums(int)[1]", changed("CartTest.java", java, strings.ReplaceAll(java, "adds()", "sums(int n)")), true},
+		"it is removed":                  {"adds()", "subs()", changed("CartTest.java", java, "class CartTest {\n}\n"), true},
+		"a row is gone":                  {"test_adds[b]", "test_adds[a]", changed("test_cart.py", rows, strings.ReplaceAll(rows, ", 'b'", "")), true},
+		"all rows are gone":              {"test_adds[a] test_adds[b]", "test_subs", changed("test_cart.py", rows, strings.ReplaceAll(rows, "'a', 'b'", "")), false},
+		"all have another name":          {"test_adds[a]", "test_sums[a]", changed("test_cart.py", rows, strings.ReplaceAll(rows, "test_adds", "test_sums")), true},
+		"a subtest":                      {"TestAdd/b", "TestAdd TestAdd/a", changed("x/a_test.go", goTest, strings.ReplaceAll(goTest, "zero", "one")), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := func(names string) (l testnames.List) {
+				for name := range strings.FieldsSeq(names) {
+					l = append(l, testnames.Test{Group: "x", Name: name})
+				}
+				return l.And(nil)
+			}
+			missing := list(c.tests)
+			e := NewExplainer(map[string]Lost{"test": LostTests(missing, nil, list(c.ran), list("subs() test_subs").And(missing))})
+			e.Read(proof.Span{Task: "a"}, []Change{c.change})
+			require.Equal(t, c.explains, len(e.Asked()) == 0)
+		})
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
+	"divisi/orchestrator/acceptance/testsource/gosource"
 	"divisi/subagents/gate/testnames"
 )
 
@@ -20,6 +21,8 @@ type source struct {
 	Change
 
 	lost, gained string
+	// renames is set where it holds as many tests as before: names that it loses are those of other tests.
+	renames bool
 }
 
 // gone reports whether the patch deletes the file.
@@ -28,8 +31,9 @@ func (f *source) gone() bool { return f.Before != nil && f.After == nil && f.Unr
 // sources tell which tests a patch removes or renames.
 type sources struct {
 	files []source
-	// fewer are the words that a file has less often than before; of Go code those before a parenthesis: a function.
-	fewer map[string]bool
+	// fewer are the words that a file has less often than before, by whether it renames; of Go code those before a parenthesis: a
+	// function.
+	fewer map[bool]map[string]bool
 	// modules are the names that a go.mod does not have any more.
 	modules []string
 	left    int
@@ -43,12 +47,14 @@ var (
 )
 
 func newSources(changes []Change) *sources {
-	s := &sources{fewer: map[string]bool{}, left: maxSearched}
+	s := &sources{fewer: map[bool]map[string]bool{false: {}, true: {}}, left: maxSearched}
 	for _, c := range changes {
 		f := source{Change: c}
 		if !text.Binary(c.Before) && !text.Binary(c.After) {
 			lost, gained := (&file{Change: c}).compare()
 			f.lost, f.gained = textOf(lost), textOf(gained)
+			n := testsOf(c.Path, c.After)
+			f.renames = n > 0 && n >= testsOf(c.Path, c.Before)
 		}
 		s.files = append(s.files, f)
 		count := map[string]int{}
@@ -56,7 +62,7 @@ func newSources(changes []Change) *sources {
 		words(c.Path, f.gained, func(w string) { count[w]-- })
 		for w, n := range count {
 			if n > 0 {
-				s.fewer[w] = true
+				s.fewer[f.renames][w] = true
 			}
 		}
 		if m := goModule.FindStringSubmatch(f.lost); m != nil && path.Base(c.Path) == "go.mod" {
@@ -64,6 +70,32 @@ func newSources(changes []Change) *sources {
 		}
 	}
 	return s
+}
+
+// testsOf is the number of tests in a file.
+func testsOf(name string, content []byte) (n int) {
+	i, of, read := testsource.LanguageOf(name), []testsource.File{{Path: name, Content: content}}, gosource.Read
+	if i < 0 || len(content) > maxTests {
+		return 0
+	}
+	if i != testsource.Go {
+		read = func(files []testsource.File) []testsource.Unit { return testsource.Read(i, files) }
+	}
+	for _, u := range read(of) {
+		n += u.Counts[testsource.Tests]
+	}
+	return n
+}
+
+// brings reports whether a test is in what the patch adds, by its name, its class, or a title.
+func (s *sources) brings(tests testnames.List) bool {
+	return slices.ContainsFunc(tests, func(t testnames.Test) bool {
+		name, class := t.Parent(), t.Group[strings.LastIndexAny(t.Group, "./")+1:]
+		name = name[strings.LastIndexByte(name, ':')+1:]
+		return strings.Contains(name, " ") || slices.ContainsFunc(s.files, func(f source) bool {
+			return strings.Contains(f.gained, name) || class != "" && strings.Contains(f.gained, class)
+		})
+	})
 }
 
 func textOf(lines []line) string {
@@ -97,8 +129,9 @@ func words(name, of string, visit func(string)) {
 func inWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // explains reports whether the patch removes or renames a test: a file has its name less often than before, or its file is gone.
-// Of a case, which a table may name, it is enough that a file changes which has its test.
-func (s *sources) explains(t testnames.Test) bool {
+// A new name explains it where a test that the patch brings came and ran. Of a case, which a table may name, it is enough that a
+// file changes which has its test, unless that is gone with all cases.
+func (s *sources) explains(t testnames.Test, gone, came bool) bool {
 	for _, f := range s.files {
 		if f.gone() && (f.Path == t.Group || t.Name == wholePackage && testsource.IsTest(f.Path) && near(t.Group, f.Path)) {
 			return true
@@ -107,14 +140,15 @@ func (s *sources) explains(t testnames.Test) bool {
 	if slices.ContainsFunc(s.modules, func(m string) bool { return t.Group == m || strings.HasPrefix(t.Group, m+"/") }) {
 		return true
 	}
-	class := t.Group[strings.LastIndexAny(t.Group, "./")+1:]
-	if identifier.MatchString(class) && s.loses("class "+class) {
+	class, parent := t.Group[strings.LastIndexAny(t.Group, "./")+1:], t.Parent()
+	if identifier.MatchString(class) && s.loses("class "+class, came) {
 		return true
 	}
-	if parent := t.Parent(); parent != t.Name || varied.MatchString(t.Name) {
-		return s.changes(t.Group, parent) || s.names(t.Name[strings.LastIndexAny(t.Name, "/")+1:])
+	names := func(name string) bool { return s.names(name, came) }
+	if !gone && parent != t.Name || varied.MatchString(t.Name) {
+		return s.changes(t.Group, parent) || names(t.Name[strings.LastIndexAny(t.Name, "/")+1:])
 	}
-	return slices.ContainsFunc(strings.Split(t.Name, " > "), s.names)
+	return slices.ContainsFunc(strings.Split(parent, " > "), names)
 }
 
 // wholePackage is the name of all tests of a Go package, where the output does not name them.
@@ -135,11 +169,11 @@ func (s *sources) changes(group, test string) bool {
 
 // names reports whether a file has a test's name less often: as a word, or, of a title, quoted, with or without the titles around
 // it. Go names subtests with _ for a blank.
-func (s *sources) names(name string) bool {
+func (s *sources) names(name string, came bool) bool {
 	if at := strings.LastIndex(name, "::"); at >= 0 {
 		name = name[at+2:]
 	}
-	if name = strings.TrimSuffix(name, "()"); identifier.MatchString(name) && s.fewer[name] {
+	if identifier.MatchString(name) && (s.fewer[false][name] || came && s.fewer[true][name]) {
 		return true
 	}
 	for _, title := range []string{name, strings.ReplaceAll(name, "_", " ")} {
@@ -147,7 +181,7 @@ func (s *sources) names(name string) bool {
 			if r != ' ' {
 				continue
 			}
-			if s.loses(title[:at]) || at > 0 && at < len(title) && s.loses(title[at+1:]) {
+			if s.loses(title[:at], came) || at > 0 && at < len(title) && s.loses(title[at+1:], came) {
 				return true
 			}
 		}
@@ -159,7 +193,7 @@ func (s *sources) names(name string) bool {
 }
 
 // loses reports whether a file has a text in quotes, or the head of a class, less often.
-func (s *sources) loses(what string) bool {
+func (s *sources) loses(what string, came bool) bool {
 	count := func(in string) (n int) {
 		if strings.HasPrefix(what, "class ") {
 			n = strings.Count(in, what)
@@ -171,6 +205,6 @@ func (s *sources) loses(what string) bool {
 	}
 	return slices.ContainsFunc(s.files, func(f source) bool {
 		s.left -= len(f.lost)
-		return s.left > 0 && what != "" && f.lost != "" && count(f.lost) > count(f.gained)
+		return s.left > 0 && what != "" && f.lost != "" && (came || !f.renames) && count(f.lost) > count(f.gained)
 	})
 }

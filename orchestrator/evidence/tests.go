@@ -22,12 +22,12 @@ type Objects = testnames.Objects
 func Inspect(
 	ctx context.Context, mirror *git.Repo, objects Objects, st *run.State, a proof.Inspect,
 ) (found proof.Inspection, err error) {
-	missing, skipped, gone, err := missing(ctx, objects, st, a)
+	missing, gone, err := missing(ctx, objects, st, a)
 	if err != nil {
 		return found, fmt.Errorf("find the tests that did not run: %w", err)
 	}
 	if len(missing) > 0 {
-		if found.Doubts, err = doubts(ctx, mirror, objects, a.Spans, missing, skipped); err != nil {
+		if found.Doubts, err = doubts(ctx, mirror, objects, a.Spans, missing); err != nil {
 			return found, fmt.Errorf("find why tests did not run: %w", err)
 		}
 	}
@@ -37,19 +37,19 @@ func Inspect(
 	return found, err
 }
 
-// missing returns, by gate, the tests that no doubt has allowed to be missing, those of them that are skipped, and all that are
-// gone from the base commit with them, where these are others than before.
+// missing returns, by gate, the tests that no doubt has allowed to be missing, and all that are gone from the base commit with
+// them, where these are others than before.
 func missing(
 	ctx context.Context, objects Objects, st *run.State, a proof.Inspect,
-) (missing, skipped, gone map[string]testnames.List, err error) {
-	missing, skipped, gone = map[string]testnames.List{}, map[string]testnames.List{}, map[string]testnames.List{}
+) (missing map[string]acceptance.Lost, gone map[string]testnames.List, err error) {
+	missing, gone = map[string]acceptance.Lost{}, map[string]testnames.List{}
 	for _, r := range a.Receipts {
-		lists, before := make([]testnames.List, 4), cmp.Or(st.Proofs.Before(r), &spec.Receipt{})
+		lists, before := make([]testnames.List, 5), cmp.Or(st.Proofs.Before(r), &spec.Receipt{})
 		for i, names := range [][]string{
-			named(r.Missing), before.Names, named(st.Batches.Gone[r.Gate]), named(r.MissingSkipped),
+			named(r.Missing), before.Names, named(st.Batches.Gone[r.Gate]), named(r.MissingSkipped), r.Names,
 		} {
 			if lists[i], err = testnames.Load(ctx, objects, names...); err != nil {
-				return nil, nil, nil, err
+				return nil, nil, err
 			}
 		}
 		lost, still := lists[0].In(lists[1]).Without(lists[2]), lists[2]
@@ -59,19 +59,19 @@ func missing(
 		if len(lost) == 0 && len(still) == len(lists[2]) {
 			continue
 		}
-		gone[r.Gate], skipped[r.Gate] = still.And(lost), skipped[r.Gate].And(lists[3])
+		gone[r.Gate] = still.And(lost)
 		for _, name := range a.Allowed[r.Gate] {
 			allowed, err := testnames.Load(ctx, objects, name)
 			if err != nil {
-				return nil, nil, nil, err
+				return nil, nil, err
 			}
 			lost = lost.Without(allowed)
 		}
 		if len(lost) > 0 {
-			missing[r.Gate] = lost
+			missing[r.Gate] = acceptance.LostTests(lost, lists[3].And(missing[r.Gate].Skipped), lists[4], lists[1])
 		}
 	}
-	return missing, skipped, gone, nil
+	return missing, gone, nil
 }
 
 // named is a list of the one object that a name stands for; empty for no name.
@@ -84,9 +84,9 @@ func named(object string) []string {
 
 // doubts are those about tests that the patches do not explain, by task.
 func doubts(
-	ctx context.Context, mirror *git.Repo, objects Objects, of []proof.Span, missing, skipped map[string]testnames.List,
+	ctx context.Context, mirror *git.Repo, objects Objects, of []proof.Span, missing map[string]acceptance.Lost,
 ) (map[string]run.Doubt, error) {
-	e := acceptance.NewExplainer(missing, skipped)
+	e := acceptance.NewExplainer(missing)
 	for _, span := range of {
 		changes, err := Changes(ctx, mirror, &spec.Patch{Base: span.From, Commit: span.To})
 		if err != nil {
@@ -102,7 +102,7 @@ func doubts(
 		}
 		d := run.Doubt{Missing: names}
 		for _, gate := range slices.Sorted(maps.Keys(tests)) {
-			d.Evidence = append(d.Evidence, acceptance.MissingIn(gate, tests[gate], skipped[gate])...)
+			d.Evidence = append(d.Evidence, acceptance.MissingIn(gate, tests[gate], missing[gate].Skipped)...)
 		}
 		doubts[task] = d
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
 // The bounds of what is kept of one run. Beyond them it is not known which tests ran.
@@ -23,11 +25,14 @@ type Test struct{ Group, Name string }
 // String is the name with its group.
 func (t Test) String() string { return strings.TrimSpace(t.Group + " " + t.Name) }
 
-// Parent is the test that a case belongs to, by its name: a Go test with subtests, a test with parameters. It is the name itself
-// where it is none of a case.
+// parameters follow the name of a test: TestA/sub, test_a[x], a(int)[1], a{int}, test_a (i=1). A title has blanks in it.
+var parameters = lazyregexp.New(`^([^\s/\[({<]+)(?:/\S*| ?[\[({<].*)$`)
+
+// Parent is the test that a case belongs to, by its name without parameters: a Go test with subtests, a test that runs with
+// several values. It is the name itself where that has none.
 func (t Test) Parent() string {
-	if at := strings.IndexAny(t.Name, "/[({<"); at >= 0 {
-		return strings.TrimSpace(t.Name[:at])
+	if m := parameters.FindStringSubmatch(t.Name); m != nil {
+		return m[1]
 	}
 	return t.Name
 }
@@ -150,6 +155,15 @@ type List []Test
 
 func compare(a, b Test) int {
 	return cmp.Or(strings.Compare(a.Group, b.Group), strings.Compare(a.Name, b.Name))
+}
+
+// Parents are the tests of a list, each once, without parameters.
+func (l List) Parents() List {
+	all := make(List, 0, len(l))
+	for _, t := range l {
+		all = append(all, t.above())
+	}
+	return all.And(nil)
 }
 
 // In returns those that are in another list too.

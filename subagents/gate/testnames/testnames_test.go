@@ -60,6 +60,17 @@ func TestWhatDidNotRun(t *testing.T) {
 	}
 }
 
+func TestParent(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"TestA": "TestA", "TestA/x": "TestA", "TestA/x/y": "TestA", "adds()": "adds", "adds(int)[1]": "adds", "adds{int}[1]": "adds",
+		"test_a[x y]": "test_a", "test_a (i=1)": "test_a", "Adds<int>": "Adds", "tests::adds": "tests::adds",
+		"GET /users (all)": "GET /users (all)", "cart > adds [two]": "cart > adds [two]", "(x)": "(x)", "": "",
+	} {
+		require.Equal(t, want, Test{Name: name}.Parent(), name)
+	}
+}
+
 func TestAGroupInWhichNoTestPassedHasRun(t *testing.T) {
 	t.Parallel()
 	now := passed("b:B")
