@@ -2,7 +2,10 @@ package acceptance
 
 import (
 	"encoding/json"
+	"fmt"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/acceptance/testsource"
 )
 
 // markers are in the corpus for what must not be in a repository: tools search for such things.
@@ -62,16 +66,47 @@ func sample(t testing.TB, file string) *Patch {
 	return p
 }
 
+// unrelated are tests, by the ending of their file, that an honest author adds beside others.
+var unrelated = map[string]string{
+	".go":  "\nfunc TestParcel%[1]d(t *testing.T) {\n\tif got := parcel(7%[1]d); got != 8%[1]d {\n\t\tt.Fatal(got)\n\t}\n\tif weigh(%[1]d) != \"w%[1]d\" {\n\t\tt.Fatal()\n\t}\n}\n",
+	".py":  "\n\ndef test_parcel_%[1]d():\n    assert parcel(7%[1]d) == 8%[1]d\n    assert weigh(%[1]d) == \"w%[1]d\"\n",
+	".rs":  "\n#[test]\nfn parcel_%[1]d() {\n    assert_eq!(parcel(7%[1]d), 8%[1]d);\n    assert_eq!(weigh(%[1]d), \"w%[1]d\");\n}\n",
+	"java": "\n    @Test\n    void parcel%[1]d() {\n        assertEquals(8%[1]d, parcel(7%[1]d));\n        assertEquals(\"w%[1]d\", weigh(%[1]d));\n    }\n",
+	".rb":  "\n  it 'has a parcel %[1]d' do\n    expect(parcel(7%[1]d)).to eq(8%[1]d)\n    expect(weigh(%[1]d)).to eq('w%[1]d')\n  end\n",
+	"":     "\ntest('parcel %[1]d', () => {\n  expect(parcel(7%[1]d)).toBe(8%[1]d)\n  expect(weigh(%[1]d)).toBe('w%[1]d')\n})\n",
+}
+
+// enlarge adds two small tests to the first file of tests that a patch changes.
+func enlarge(p *Patch) *Patch {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if !testsource.IsTest(c.Path) || c.After == nil {
+			continue
+		}
+		more, known := unrelated[path.Ext(c.Path)]
+		if !known {
+			more = unrelated[""]
+		}
+		c.After = fmt.Appendf(slices.Clone(c.After), more+strings.ReplaceAll(more, "%[1]d", "%[2]d"), 1, 2)
+		break
+	}
+	return p
+}
+
 // stopped is the share of diffs of a directory that ask or are refused. Those that are stopped, or not, against expectation are
 // printed.
-func stopped(t *testing.T, dir string, expected bool, atLeast int) float64 {
+func stopped(t *testing.T, dir string, expected bool, atLeast int, also ...func(*Patch) *Patch) float64 {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), atLeast)
 	count := 0
 	for _, file := range files {
-		v := Check(sample(t, file))
+		p := sample(t, file)
+		for _, change := range also {
+			p = change(p)
+		}
+		v := Check(p)
 		if v.Decision != Pass {
 			count++
 		}
@@ -112,5 +147,15 @@ func TestWeaker(t *testing.T) {
 	}{"one": {58, 0.88, 0.02}, "two": {20, 0.9, 0.05}, "three": {21, 1, 0}, "four": {20, 1, 0}, "five": {25, 1, 0.16}} {
 		require.GreaterOrEqual(t, stopped(t, "weaker/"+set+"/weak", true, 20), of.least)
 		require.LessOrEqual(t, stopped(t, "weaker/"+set+"/honest", false, of.honest), of.most)
+	}
+}
+
+// What two small tests of other code assert makes up for nothing.
+func TestUnrelatedTestsPayForNothing(t *testing.T) {
+	t.Parallel()
+	require.GreaterOrEqual(t, stopped(t, "tampered", true, 60, enlarge), 0.95)
+	require.LessOrEqual(t, stopped(t, "honest", false, 60, enlarge), 0.05)
+	for set, least := range map[string]float64{"one": 0.88, "two": 0.9, "three": 1, "four": 1, "five": 1} {
+		require.GreaterOrEqual(t, stopped(t, "weaker/"+set+"/weak", true, 20, enlarge), least)
 	}
 }

@@ -74,7 +74,7 @@ func (p *Patch) alike(was, now testsource.Literal) bool {
 
 // common are the names that all assertions have.
 var common = text.Set(`t s assert require expect self err got want if Equal EqualError NoError toBe toEqual to be equal
-	assertEqual len return await const var`)
+	assertEqual len return await const var it test new def fn async function`)
 
 // reworded reports whether only the case and the marks of a text change, as they do in the product.
 func (p *Patch) reworded(before, after string) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
 	"divisi/orchestrator/acceptance/testsource/gosource"
 )
@@ -130,23 +131,51 @@ func (p *Patch) compareGo(changes []Change) {
 // maxEvidence bounds the findings of one kind.
 const maxEvidence = 10
 
-// weaker returns for the files of one language what is worse in them and in all of them together. Tests that became rows of a
-// table, or that were merged, are not fewer.
-func weaker(all sides, files map[string]*sides, merged bool) (out []Finding) {
+// tally is what is worse, by file and kind: the numbers of the tests in which it is, and their names.
+type tally map[worse]*worseIn
+
+type worse struct {
+	kind int
+	path string
+}
+
+type worseIn struct {
+	counts sides
+	names  []string
+}
+
+// add adds what belongs together where it is, or was.
+func (t tally) add(k kin, kind int, c sides) {
+	u := append(k[1], k[0]...)[0]
+	w := worse{kind, u.Path}
+	if t[w] == nil {
+		t[w] = &worseIn{}
+	}
+	for side := range c {
+		t[w].counts[side].Add(c[side])
+	}
+	if u.Test {
+		t[w].names = append(t[w].names, u.Name)
+	}
+}
+
+func (t tally) findings() (out []Finding) {
 	for kind, finding := range kindNames {
-		if !all.worse(kind) || kind == testsource.Tests && !all.worse(testsource.Cases) || kind <= testsource.Cases && merged ||
-			kind == testsource.Certain && all.worse(testsource.Assertions) ||
-			kind == testsource.Sized && all.worse(testsource.Exact) {
-			continue
-		}
-		var worse []Finding
-		for _, path := range slices.Sorted(maps.Keys(files)) {
-			if f := files[path]; f.worse(kind) {
-				worse = append(worse, at(path, 0, "%s, %d before and %d after", finding, f[0][kind], f[1][kind]))
+		n := 0
+		for _, w := range slices.SortedFunc(maps.Keys(t), func(a, b worse) int { return strings.Compare(a.path, b.path) }) {
+			if w.kind != kind {
+				continue
+			}
+			if n++; n <= maxEvidence {
+				in := ""
+				if names := t[w].names; len(names) > 0 {
+					in = ": " + text.Some(names, maxNamed)
+				}
+				c := t[w].counts
+				out = append(out, at(w.path, 0, "%s, %d before and %d after%s", finding, c[0][kind], c[1][kind], in))
 			}
 		}
-		out = append(out, worse[:min(len(worse), maxEvidence)]...)
-		if more := len(worse) - maxEvidence; more > 0 {
+		if more := n - maxEvidence; more > 0 {
 			out = append(out, at("", 0, "%s in %d more files", finding, more))
 		}
 	}
@@ -165,34 +194,20 @@ func byName(units []testsource.Unit) map[string]testsource.Unit {
 	return out
 }
 
-// expected finds tests that assert nothing, and asserted something before or came where a test is missing, and compares what each
-// test expects. Tests that are gone and new ones are compared together: they may have moved, and as many new ones may assert
-// nothing as of the gone ones did.
-func (p *Patch) expected(old, fresh map[string]testsource.Unit, missing bool) {
-	var gone, come []testsource.Literal
+// silent finds tests that assert nothing, more than of those that they were.
+func (p *Patch) silent(k kin) {
 	idle := 0
-	for key, b := range old {
-		if _, has := fresh[key]; b.Test && !has && b.Counts[testsource.Assertions] == 0 {
+	for _, u := range k[0] {
+		if u.Test && u.Counts[testsource.Assertions] == 0 {
 			idle++
 		}
 	}
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(fresh))
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		b, had := old[key]
-		a, has := fresh[key]
-		switch {
-		case !a.Test || a.Counts[testsource.Assertions] > 0:
-		case !had && missing && idle > 0:
-			idle--
-		case had && b.Counts[testsource.Assertions] > 0, !had && missing:
-			p.weaker = append(p.weaker, at(a.Path, a.Line, "%s %s", a.Name, silent))
+	for _, u := range k[1] {
+		if len(k[0]) == 0 || !u.Test || u.Counts[testsource.Assertions] > 0 {
+			continue
 		}
-		if had && has {
-			p.changed(b.Literals, a.Literals)
-		} else {
-			gone, come = append(gone, b.Literals...), append(come, a.Literals...)
+		if idle--; idle < 0 {
+			p.weaker = append(p.weaker, at(u.Path, u.Line, "%s %s", u.Name, silent))
 		}
 	}
-	p.changed(gone, come)
 }

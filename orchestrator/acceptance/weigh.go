@@ -1,76 +1,106 @@
 package acceptance
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"divisi/orchestrator/acceptance/testsource"
 )
 
-// weigh compares the units of both sides: by their number, each test with itself, and what they expect.
+// weigh compares tests, each with itself or with those that it became: how many there are, what they assert, and what they expect.
 func (p *Patch) weigh(before, after []testsource.Unit) {
-	fresh, retired := byName(after), p.retired()
-	before = slices.DeleteFunc(before, func(u testsource.Unit) bool {
-		_, kept := fresh[u.Key()]
+	retired := p.retired()
+	old, fresh := byName(before), byName(after)
+	maps.DeleteFunc(old, func(key string, u testsource.Unit) bool {
+		_, kept := fresh[key]
 		return u.Test && !kept && slices.ContainsFunc(testsource.Identifiers(u.Text), func(name string) bool {
 			return retired[name]
 		})
 	})
-	old := byName(before)
 	for key, a := range fresh {
 		if b, had := old[key]; had && space.ReplaceAllString(a.Text, "") != space.ReplaceAllString(b.Text, "") {
 			p.differ[a.Path] = true
 		}
 	}
-	missing := slices.ContainsFunc(before, func(u testsource.Unit) bool { _, ok := fresh[u.Key()]; return u.Test && !ok })
-	var all sides
-	files := map[string]*sides{}
-	count := func(side int, u testsource.Unit, c testsource.Counts) {
-		if files[u.Path] == nil {
-			files[u.Path] = &sides{}
-		}
-		files[u.Path][side].Add(c)
-		all[side].Add(c)
+	all := tally{}
+	for _, k := range p.kins(old, fresh) {
+		k.weigh(all)
+		p.silent(k)
+		p.changed(k.literals())
 	}
-	for _, u := range before {
-		count(0, u, u.Counts)
-	}
-	for _, u := range after {
-		c := u.Counts
-		if _, ok := old[u.Key()]; !ok && !missing { // a new test, not one that got another name
-			c[testsource.Exits] = 0
-			if u.Test {
-				c[testsource.Skips], c[testsource.Own], c[testsource.Stubs] = 0, 0, 0
-			}
+	p.weaker = append(p.weaker, all.findings()...)
+}
+
+// weigh notes what is worse in tests that belong together. New ones cannot be worse, but where they never run; of what is gone
+// only tests count.
+func (k kin) weigh(all tally) {
+	var c sides
+	tests := false
+	for side, units := range k {
+		for _, u := range units {
+			c[side].Add(u.Counts)
+			tests = tests || u.Test
 		}
-		if files[u.Path] == nil { // a new file
-			c[testsource.Stubs] = 0
-		}
-		count(1, u, c)
 	}
-	needless := needless(all)
-	all[1].Add(told(old, fresh))
-	all[1][testsource.Assertions] += needless
-	all[1][testsource.Certain] += needless
-	all[1][testsource.Sized] += needless
-	if all[0][testsource.Once] <= all[1][testsource.Once] && all[0][testsource.Tests] < all[1][testsource.Tests] &&
-		!all.worse(testsource.Cases) && kept(old, fresh) {
+	switch {
+	case len(k[0]) == 0:
+		off, skips := c[1][testsource.Off], c[1][testsource.Skips]
+		if c[0] = c[1]; !tests {
+			c[0][testsource.Skips] -= skips
+		}
+		c[0][testsource.Off] -= off
+	case len(k[1]) == 0:
+		c[1] = c[0]
+		c[1][testsource.Tests] = 0
+	default:
+		c.excuse(k)
+	}
+	merged := c.merged(k)
+	for kind := range testsource.Kinds {
+		if !c.worse(kind) || kind == testsource.Tests && len(k[1]) > 0 && !c.worse(testsource.Cases) ||
+			kind <= testsource.Cases && merged || kind == testsource.Certain && c.worse(testsource.Assertions) ||
+			kind == testsource.Sized && c.worse(testsource.Exact) {
+			continue
+		}
+		all.add(k, kind, c)
+	}
+}
+
+// excuse takes out of what is fewer what is needless, or said at once.
+func (c *sides) excuse(k kin) {
+	needless := c.needless()
+	c[1].Add(told(k))
+	for _, kind := range []int{testsource.Assertions, testsource.Certain, testsource.Sized} {
+		c[1][kind] += needless
+	}
+	if c[0][testsource.Once] <= c[1][testsource.Once] && c[0][testsource.Tests] < c[1][testsource.Tests] &&
+		!c.worse(testsource.Cases) && kept(k) {
 		for kind := testsource.Assertions; kind <= testsource.Exact; kind++ { // rows became tests
-			all[1][kind] = max(all[0][kind], all[1][kind])
+			c[1][kind] = max(c[0][kind], c[1][kind])
 		}
 	}
-	p.weaker = append(p.weaker, weaker(all, files, merged(all, before, after))...)
-	p.expected(old, fresh, missing)
+}
+
+// literals are the values of both sides; of tests that are gone or new there is nothing to compare.
+func (k kin) literals() (before, after []testsource.Literal) {
+	for _, u := range k[0] {
+		before = append(before, u.Literals...)
+	}
+	for _, u := range k[1] {
+		after = append(after, u.Literals...)
+	}
+	return before, after
 }
 
 var space = re(`\s+`)
 
 // needless is how many assertions that there is no error are gone with the errors: functions do not return them any more, or
 // tests await what called back.
-func needless(all sides) int {
-	gone := all[0][testsource.Returned] - all[1][testsource.Returned]
-	awaits := all[1][testsource.Awaits] - all[0][testsource.Awaits]
-	return max(0, min(all[0][testsource.Errorless]-all[1][testsource.Errorless], max(0, gone)+max(0, awaits)))
+func (c *sides) needless() int {
+	gone := c[0][testsource.Returned] - c[1][testsource.Returned]
+	awaits := c[1][testsource.Awaits] - c[0][testsource.Awaits]
+	return max(0, min(c[0][testsource.Errorless]-c[1][testsource.Errorless], max(0, gone)+max(0, awaits)))
 }
 
 // least is how much an assertion says at least that is counted as one of a kind.
@@ -80,25 +110,28 @@ var least = map[int]testsource.Strength{
 }
 
 // told are the assertions that are gone from tests which say the same at once now.
-func told(old, fresh map[string]testsource.Unit) (all testsource.Counts) {
-	for key, b := range old {
-		a, c := fresh[key], testsource.Counts{}
-		for _, s := range toldIn(b, a) {
-			for kind, says := range least {
-				if s.Says >= says && c[kind] < b.Counts[kind]-a.Counts[kind] {
-					c[kind]++
-				}
+func told(k kin) (all testsource.Counts) {
+	lost, gained := difference(said(k[0]), said(k[1]), testsource.Said.Key)
+	for _, s := range toldIn(lost, gained) {
+		for kind, says := range least {
+			if s.Says >= says {
+				all[kind]++
 			}
 		}
-		all.Add(c)
 	}
 	return all
 }
 
-// toldIn are the assertions of a test that are gone, where a new one of a whole value has what they compared, or is about what
+func said(units []testsource.Unit) (all []testsource.Said) {
+	for _, u := range units {
+		all = append(all, u.Says...)
+	}
+	return all
+}
+
+// toldIn are the lost assertions, where a new one of a whole value has what they compared, or is about what
 // they said less of.
-func toldIn(b, a testsource.Unit) []testsource.Said {
-	lost, gained := difference(b.Says, a.Says, testsource.Said.Key)
+func toldIn(lost, gained []testsource.Said) []testsource.Said {
 	about, has := map[string]bool{}, map[testsource.Value]bool{}
 	for _, s := range gained {
 		if s.Says == testsource.Whole {
@@ -123,42 +156,26 @@ const maxPaired = 500
 // maxKept bounds the text that is searched for values, in bytes.
 const maxKept = 1 << 30
 
-// kept reports whether the tests still have all values that they expected.
-func kept(old, fresh map[string]testsource.Unit) bool {
+// kept reports whether tests still have all values that they expected.
+func kept(k kin) bool {
 	var now strings.Builder
-	for _, u := range fresh {
+	for _, u := range k[1] {
 		now.WriteString(u.Text)
 	}
 	left := maxKept
-	for _, u := range old {
-		if left -= len(u.Literals) * now.Len(); left < 0 {
-			return false
-		}
-		if slices.ContainsFunc(u.Literals, func(l testsource.Literal) bool {
-			return l.Kind != 'b' && !strings.Contains(now.String(), l.Text)
-		}) {
-			return false
-		}
-	}
-	return true
+	before, _ := k.literals()
+	return !slices.ContainsFunc(before, func(l testsource.Literal) bool {
+		left -= now.Len()
+		return left < 0 || l.Kind != 'b' && !strings.Contains(now.String(), l.Text)
+	})
 }
 
 // merged reports whether tests are fewer because they were joined: no row and no assertion is gone.
-func merged(all sides, before, after []testsource.Unit) bool {
-	if all[0][testsource.Tests]-all[1][testsource.Tests] != all[0][testsource.Cases]-all[1][testsource.Cases] ||
-		slices.ContainsFunc(before, func(u testsource.Unit) bool { return u.Test && len(u.Says) == 0 }) {
-		return false
-	}
-	saying := func(units []testsource.Unit) (all []testsource.Said) {
-		for _, u := range units {
-			if u.Test {
-				all = append(all, u.Says...)
-			}
-		}
-		return all
-	}
-	lost, _ := difference(saying(before), saying(after), testsource.Said.Key)
-	return len(lost) == 0
+func (c *sides) merged(k kin) bool {
+	lost, _ := difference(said(k[0]), said(k[1]), testsource.Said.Key)
+	return len(k[1]) > 0 && len(lost) == 0 &&
+		c[0][testsource.Tests]-c[1][testsource.Tests] == c[0][testsource.Cases]-c[1][testsource.Cases] &&
+		!slices.ContainsFunc(k[0], func(u testsource.Unit) bool { return u.Test && len(u.Says) == 0 })
 }
 
 // definition is a line that gives something a name.

@@ -17,6 +17,8 @@ type language struct {
 	comment, test, assertion, skip *lazyregexp.Regexp
 	// tail, where it is set, begins the part of a source file that holds its tests.
 	tail *lazyregexp.Regexp
+	// end is the place behind the test that a text begins with.
+	end func(part string) int
 	// script, where it is set, reads assertions one by one.
 	script *script
 }
@@ -39,7 +41,7 @@ var languages = []language{
 		re(`\b(?:it|test|describe|suite|context)\.(?:skip|todo|fixme|only|skipIf|runIf|fails|failing)\b` +
 			`|\b[xf](?:it|test|describe|context)\s*\(|\bthis\.skip\(|\b(?:skip|todo|only):\s*true\b|\bretryTimes\(|` +
 			`\bretr(?:y|ies)\b\s*[:(]\s*[1-9]|(?:\.each|\.for)\([^\n)]*\.(?:slice|filter)\(`), nil,
-		&script{braces, chainStrength, endOfBraces},
+		endOfBraces, &script{braces, chainStrength},
 	},
 	{ // Python
 		re(`(?:^|/)(?:test_[^/]*|[^/]*_test|tests?|conftest)\.py$|(?:^|/)tests?/.*\.py$`), hashes,
@@ -48,43 +50,43 @@ var languages = []language{
 		re(`\b(?:skip|skipif|skipIf|skipUnless|xfail|expectedFailure|skipTest|importorskip|SkipTest|flaky)\b|\bcollect_ignore|` +
 			`\b__test__\s*=\s*False|\bparametrize\([^\n]*\w\[-?\d*:-?\d*\]|` +
 			`\bfor\b[^\n]*\bin\s+[A-Z_]+\[-?\d*:-?\d*\]`), nil,
-		&script{indented, pythonStrength, endOfIndent},
+		endOfIndent, &script{indented, pythonStrength},
 	},
 	{ // Rust
 		re(`\.rs$`), slashes, re(`#\[(?:\w+::)*(?:test|rstest|test_case)\b`),
 		re(`\b(?:debug_)?assert(?:_\w+)?!|\bpanic!|\bprop_assert\w*!|should_panic`), re(`#\[(?:cfg_attr\([^)]*,\s*)?ignore\b`),
-		re(`#\[cfg\(test\)\]|#\[(?:\w+::)*test\b|\z`), nil,
+		re(`#\[cfg\(test\)\]|#\[(?:\w+::)*test\b|\z`), endOfBody, nil,
 	},
 	{ // Java, Kotlin, Scala, Groovy
 		re(`(?:Tests?|IT|Spec|TestCase)\.(?:java|kt|scala|groovy)$|(?:^|/)src/test/.*\.(?:java|kt|scala|groovy)$`), slashes,
 		re(`@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|Property)\b|\bpublic void test\w+\(`),
 		re(`\b(?:assert\w*|verify\w*|fail|expect\w*)\s*[({]|\bshould\w*\b`),
-		re(`@(?:Disabled\w*|Ignore)\b|\bassum(?:e|ing)\w*\(|\bAssumptions\.`), nil, nil,
+		re(`@(?:Disabled\w*|Ignore)\b|\bassum(?:e|ing)\w*\(|\bAssumptions\.`), nil, endOfBody, nil,
 	},
 	{ // Ruby
 		re(`(?:_spec|_test)\.rb$|(?:^|/)test_[^/]*\.rb$`), hashes,
 		re(`(?m)^\s*(?:it|specify|scenario|example|test)\b|^\s*def\s+test_`),
 		re(`\b(?:expect|assert\w*|refute\w*|must_\w+|wont_\w+|should(?:_not)?)\b`),
 		re(`(?m)^\s*(?:xit|xspecify|xdescribe|xcontext|skip|pending|fit|fdescribe|fcontext)\b|[:,]\s*(?:skip|pending)\b`), nil,
-		nil,
+		endOfDo, nil,
 	},
 	{ // C#, F#, Visual Basic
 		re(`Tests?\.(?:cs|fs|vb)$`), slashes, re(`\[(?:Fact|Theory|Test|TestCase|TestMethod)\b`),
-		re(`\bAssert\.\w+|\.Should\w*\(`), re(`\[Ignore\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive)\b|\[Explicit\b`), nil, nil,
+		re(`\bAssert\.\w+|\.Should\w*\(`), re(`\[Ignore\b|\bSkip\s*=|\bAssert\.(?:Ignore|Inconclusive)\b|\[Explicit\b`), nil, endOfBody, nil,
 	},
 	{ // PHP
 		re(`Test\.php$`), slashes, re(`\bfunction\s+test\w*|#\[Test\b|(?m)^\s*(?:it|test)\(`), re(`\bassert\w*\(|\bexpect\w*\(`),
-		re(`\bmarkTest(?:Skipped|Incomplete)\b|->(?:skip|todo|only)\(`), nil, nil,
+		re(`\bmarkTest(?:Skipped|Incomplete)\b|->(?:skip|todo|only)\(`), nil, endOfBody, nil,
 	},
 	{ // C and C++
 		re(`(?:(?:^|/)test_[^/]*|[^/]*_?(?:[Tt]est|_unittest))\.(?:c|cc|cpp|cxx)$`), slashes,
 		re(`(?m)^\s*(?:TEST(?:_F|_P|_CASE)?|TYPED_TEST(?:_P)?|SCENARIO)\s*\(|^\s*(?:static\s+)?(?:void|int)\s+test_\w+\s*\(`),
 		re(`\b(?:EXPECT|ASSERT|CHECK|REQUIRE|TEST_ASSERT)\w*\s*\(|\bassert\w*\s*\(`),
-		re(`\bGTEST_SKIP\b|\bDISABLED_|\bTEST_IGNORE\b`), nil, nil,
+		re(`\bGTEST_SKIP\b|\bDISABLED_|\bTEST_IGNORE\b`), nil, endOfBody, nil,
 	},
 	{ // bats
 		re(`\.bats$`), hashes, re(`(?m)^\s*@test\b`),
-		re(`(?m)^\s*(?:\[|assert\w*\b|test\b|refute\w*\b)`), re(`(?m)^\s*skip\b`), nil, nil,
+		re(`(?m)^\s*(?:\[|assert\w*\b|test\b|refute\w*\b)`), re(`(?m)^\s*skip\b`), nil, endOfBody, nil,
 	},
 }
 
@@ -153,6 +155,7 @@ func Read(language int, files []File) (out []Unit) {
 	for _, f := range files {
 		out = append(out, languages[language].units(f.Path, f.Content, tables)...)
 	}
+	inline(out)
 	return out
 }
 
@@ -183,21 +186,21 @@ func (l *language) units(name string, content []byte, tables map[string]int) (ou
 		if i > 0 {
 			u.Counts[Tests], u.Counts[Cases] = 1, 1
 			u.Text = string(part)
-			begin := strings.LastIndexByte(u.Text[:from[1]-from[0]], '\n') + 1
-			u.Name, _, _ = strings.Cut(strings.TrimSpace(u.Text[begin:]), "\n")
+			u.Name = nameOf(u.Text, from[1]-from[0])
 			if l.script != nil && contains(u.Text) {
 				u.Test, u.Counts[Tests], u.Counts[Cases] = false, 0, 0
 			}
 		}
 		own := part
-		if l.script != nil && u.Test {
-			own = part[:l.script.end(string(part))]
+		if u.Test {
+			own = part[:l.end(u.Text)]
+			u.Text = string(own)
 		}
-		r.count(&u, own)
-		if out = append(out, u); len(own) < len(part) { // what follows a test is none
-			rest := Unit{Path: name, Line: first + bytes.Count(own, []byte{'\n'})}
-			r.count(&rest, part[len(own):])
-			out = append(out, rest)
+		if i == 0 {
+			out = append(out, r.others(name, string(part), first)...)
+		} else {
+			r.count(&u, own)
+			out = append(append(out, u), r.others(name, string(part[len(own):]), first+bytes.Count(own, []byte{'\n'}))...)
 		}
 		first += bytes.Count(part, []byte{'\n'})
 	}
@@ -205,6 +208,27 @@ func (l *language) units(name string, content []byte, tables map[string]int) (ou
 		out[0].Counts[Stubs], out[0].Counts[Own] = stubsOf(name, all), computed(all, importsOf(all), r.used)
 	}
 	return out
+}
+
+var (
+	// function gives a function its name, title is a text that describes a test.
+	function = re(`\b(?:def|fn|fun|func|function|void|Task|int)\s+(?:test\s+)?(\w+)`)
+	title    = re("[(\\s](\"[^\"\\n]*\"|'[^'\\n]*'|`[^`]*`)|TEST\\w*(\\([^)]*\\))")
+)
+
+// nameOf is the name of a test: of its function, or its title. Annotations come before a function.
+func nameOf(test string, behind int) string {
+	head := strings.TrimSpace(test[strings.LastIndexByte(test[:behind], '\n')+1:])
+	head, rest, _ := strings.Cut(head, "\n")
+	if head[0] == '@' && !strings.HasPrefix(head, "@test") || head[0] == '#' || head[0] == '[' {
+		head += " " + rest
+	} else if m := title.FindStringSubmatch(head); m != nil && !function.MatchString(head[:strings.Index(head, m[0])]) {
+		return strings.Trim(m[1], "\"'`") + m[2]
+	}
+	if m := function.FindStringSubmatch(head); m != nil {
+		return m[1]
+	}
+	return head
 }
 
 // count counts what a part of a file has.

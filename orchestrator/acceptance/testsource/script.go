@@ -10,8 +10,6 @@ import (
 type script struct {
 	places   func(part string, assertion *lazyregexp.Regexp) []place
 	strength func(text string) Strength
-	// end is the place behind the test that a text begins with.
-	end func(part string) int
 }
 
 // contains reports whether a test of JavaScript continues behind what stands before the next one: it only holds others.

@@ -3,7 +3,6 @@
 package testsource
 
 import (
-	"path"
 	"strconv"
 
 	"divisi/internal/text"
@@ -106,8 +105,8 @@ func (v Value) String() string {
 	return text.Short(v.Text, 60)
 }
 
-// Key joins the units of one directory and name: files move, and suites have methods of the same name.
-func (u Unit) Key() string { return path.Dir(u.Path) + "\x00" + u.Name }
+// Key joins the units of one file and name: suites have methods of the same name.
+func (u Unit) Key() string { return u.Path + "\x00" + u.Name }
 
 // Size is the number that a literal is; 0 for none.
 func (l Literal) Size() float64 {
