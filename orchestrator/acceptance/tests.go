@@ -195,7 +195,7 @@ func byName(units []testsource.Unit) map[string]testsource.Unit {
 }
 
 // silent finds tests that assert nothing, more than of those that they were.
-func (p *Patch) silent(k kin) {
+func (k kin) silent() (found []Finding) {
 	idle := 0
 	for _, u := range k[0] {
 		if u.Test && u.Counts[testsource.Assertions] == 0 {
@@ -207,7 +207,8 @@ func (p *Patch) silent(k kin) {
 			continue
 		}
 		if idle--; idle < 0 {
-			p.weaker = append(p.weaker, at(u.Path, u.Line, "%s %s", u.Name, silent))
+			found = append(found, at(u.Path, u.Line, "%s %s", u.Name, silent))
 		}
 	}
+	return found
 }

@@ -23,13 +23,13 @@ func (p *Patch) weigh(before, after []testsource.Unit) {
 			p.differ[a.Path] = true
 		}
 	}
-	all := tally{}
+	all, idle := tally{}, []Finding(nil)
 	for _, k := range p.kins(old, fresh) {
 		k.weigh(all)
-		p.silent(k)
+		idle = append(idle, k.silent()...)
 		p.changed(k.literals())
 	}
-	p.weaker = append(p.weaker, all.findings()...)
+	p.weaker = slices.Concat(p.weaker, all.findings(), idle)
 }
 
 // weigh notes what is worse in tests that belong together. New ones cannot be worse, but where they never run; of what is gone
