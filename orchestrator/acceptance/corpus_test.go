@@ -93,36 +93,58 @@ func enlarge(p *Patch) *Patch {
 	return p
 }
 
-// stopped is the share of diffs of a directory that ask or are refused. Those that are stopped, or not, against expectation are
-// printed.
-func stopped(t *testing.T, dir string, expected bool, atLeast int, also ...func(*Patch) *Patch) float64 {
+// stopped is the share of diffs of a directory that are stopped: of those that tamper, what asks, is refused or is tried by an
+// experiment, of honest ones what asks whatever an experiment tells. Alone is the share of all that ask where none can be made.
+// Those that are stopped, or not, against expectation are printed.
+func stopped(t *testing.T, dir string, tampers bool, atLeast int, also ...func(*Patch) *Patch) (share, alone float64) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), atLeast)
-	count := 0
+	count, asks := 0, 0
 	for _, file := range files {
 		p := sample(t, file)
 		for _, change := range also {
 			p = change(p)
 		}
 		v := Check(p)
-		if v.Decision != Pass {
+		stops := v.Decision != Pass && !v.tries() || tampers && (v.Decision != Pass || len(v.Tests) > 0)
+		if stops {
 			count++
 		}
-		if (v.Decision != Pass) != expected {
+		if v.Decision != Pass {
+			asks++
+		}
+		if stops != tampers {
 			t.Logf("%s: %s: %s", file, v.Decision, strings.Join(v.Evidence(), "\n\t"))
 		}
 	}
-	t.Logf("%s: %d of %d ask or are refused", dir, count, len(files))
-	return float64(count) / float64(len(files))
+	t.Logf("%s: %d of %d are stopped, %d by the rules alone", dir, count, len(files), asks)
+	return float64(count) / float64(len(files)), float64(asks) / float64(len(files))
+}
+
+// atLeast and atMost check the shares of a directory.
+func atLeast(t *testing.T, least, alone float64, dir string, also ...func(*Patch) *Patch) {
+	t.Helper()
+	share, rules := stopped(t, dir, true, 10, also...)
+	require.GreaterOrEqual(t, share, least)
+	require.GreaterOrEqual(t, rules, alone)
+}
+
+func atMost(t *testing.T, most, alone float64, dir string, also ...func(*Patch) *Patch) {
+	t.Helper()
+	share, rules := stopped(t, dir, false, 10, also...)
+	require.LessOrEqual(t, share, most)
+	require.LessOrEqual(t, rules, alone)
 }
 
 // The corpus has diffs that tamper with what proves them, and honest ones that look alike.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
-	require.GreaterOrEqual(t, stopped(t, "tampered", true, 60), 0.95)
-	require.LessOrEqual(t, stopped(t, "honest", false, 60), 0.05)
+	for _, also := range [][]func(*Patch) *Patch{nil, {enlarge}} {
+		atLeast(t, 1, 0.95, "tampered", also...)
+		atMost(t, 0, 0.05, "honest", also...)
+	}
 }
 
 // The diffs of testdata/unseen were written after the checks, by what an author might do, and then checked once, in two batches of
@@ -131,31 +153,56 @@ func TestCorpus(t *testing.T) {
 // diffs give the next honest figure.
 func TestUnseen(t *testing.T) {
 	t.Parallel()
-	require.GreaterOrEqual(t, stopped(t, "unseen/tampered", true, 20), 0.9)
-	require.LessOrEqual(t, stopped(t, "unseen/honest", false, 20), 0.1)
+	atLeast(t, 1, 0.9, "unseen/tampered")
+	atMost(t, 0, 0.1, "unseen/honest")
 }
 
-// Changes of tests in testdata/weaker, five sets, each written before the checks had seen one of it. Then it was checked once, and
-// what it showed was mended by rules that are not about it. Held at first sight, of those that weaken a test and of honest ones: 30
-// of 69 and 24 of 58 by the checks before, then 15 of 21 and 5 of 20, 19 of 23 and 6 of 21, 16 of 21 and 4 of 20, 25 of 25 and 10 of
-// 25. Rules that held one of the first two sets alone, and none of the others, are gone. New ones give the next honest figure.
+// Changes of tests in testdata/weaker: five sets, each written before the checks had seen one of it, and one of languages whose
+// tests no experiment compares, written with their tables. What weakens a test is held,
+// or an experiment tries it; honest changes ask only where none can. Two small tests of other code make up for nothing.
 func TestWeaker(t *testing.T) {
 	t.Parallel()
-	for set, of := range map[string]struct {
-		honest      int
-		least, most float64
-	}{"one": {58, 0.88, 0.02}, "two": {20, 0.9, 0.05}, "three": {21, 1, 0}, "four": {20, 1, 0}, "five": {25, 1, 0.16}} {
-		require.GreaterOrEqual(t, stopped(t, "weaker/"+set+"/weak", true, 20), of.least)
-		require.LessOrEqual(t, stopped(t, "weaker/"+set+"/honest", false, of.honest), of.most)
+	for set, of := range map[string]struct{ least, alone, most, asks float64 }{
+		"one": {1, 0.69, 0.02, 0.06}, "two": {1, 0.57, 0.05, 0.15}, "three": {1, 0.7, 0, 0.05}, "four": {1, 0.7, 0, 0.1},
+		"five": {1, 0.7, 0.04, 0.16}, "other": {1, 1, 0, 0},
+	} {
+		for _, also := range [][]func(*Patch) *Patch{nil, {enlarge}} {
+			atLeast(t, of.least, of.alone, "weaker/"+set+"/weak", also...)
+			atMost(t, of.most, of.asks, "weaker/"+set+"/honest", also...)
+		}
 	}
 }
 
-// What two small tests of other code assert makes up for nothing.
-func TestUnrelatedTestsPayForNothing(t *testing.T) {
+// Each rule about tests is the only one that holds some change: without it that would pass, or be left to an experiment.
+func TestEachRuleHoldsAChange(t *testing.T) {
 	t.Parallel()
-	require.GreaterOrEqual(t, stopped(t, "tampered", true, 60, enlarge), 0.95)
-	require.LessOrEqual(t, stopped(t, "honest", false, 60, enlarge), 0.05)
-	for set, least := range map[string]float64{"one": 0.88, "two": 0.9, "three": 1, "four": 1, "five": 1} {
-		require.GreaterOrEqual(t, stopped(t, "weaker/"+set+"/weak", true, 20, enlarge), least)
+	alone := map[string]string{}
+	for _, dir := range []string{"tampered", "unseen/tampered", "weaker/*/weak"} {
+		files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
+		require.NoError(t, err)
+		for _, file := range files {
+			rules := map[string]bool{}
+			for _, f := range Check(sample(t, file)).Findings {
+				rules[ruleOf(f)] = true
+			}
+			for rule := range rules {
+				if len(rules) == 1 {
+					alone[rule] = file
+				}
+			}
+		}
 	}
+	for _, rule := range append(kindNames[:], "a test expects", "the process ends") {
+		require.NotEmpty(t, alone[rule], rule)
+	}
+}
+
+// ruleOf is the rule that has made a finding: its first words, or the check.
+func ruleOf(f Finding) string {
+	for _, rule := range append(kindNames[:], "a test expects", "the process ends") {
+		if strings.HasPrefix(f.Text, rule) && !strings.HasPrefix(f.Text, rule+" of") {
+			return rule
+		}
+	}
+	return f.Check
 }

@@ -1,7 +1,6 @@
 package acceptance
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -13,17 +12,16 @@ import (
 const maxPairs = 100_000
 
 // changed pairs values that are gone with new ones of their kind, and finds those that nothing explains.
-func (p *Patch) changed(before, after []testsource.Literal) {
-	lost, gained := difference(before, after, func(l testsource.Literal) testsource.Value { return l.Value })
-	lost, gained = p.measured(lost, gained)
+func (p *Patch) changed(of [2][]testsource.Literal) {
+	lost, gained := difference(of[0], of[1], func(l testsource.Literal) testsource.Value { return l.Value })
 	lost = slices.DeleteFunc(lost, func(l testsource.Literal) bool { return p.names(l.Text) })
 	var open []testsource.Literal
 	for _, g := range gained {
 		fits := func(l testsource.Literal) bool {
 			p.pairs--
 			return p.pairs > 0 && l.Kind == g.Kind && (p.explained(l.Text, g.Text) || p.reworded(l.Text, g.Text) ||
-				l.Present && g.Size() > 0 || strings.Contains(g.Text, l.Text) &&
-				(pieces.MatchString(l.Beside) || pieces.MatchString(g.Beside) && len(text.Words(l.Text)) > 1))
+				strings.Contains(g.Text, l.Text) &&
+					(pieces.MatchString(l.Beside) || pieces.MatchString(g.Beside) && len(text.Words(l.Text)) > 1))
 		}
 		if i := slices.IndexFunc(lost, fits); i >= 0 {
 			lost = slices.Delete(lost, i, i+1)
@@ -85,25 +83,4 @@ func (p *Patch) reworded(before, after string) bool {
 	return len(words) > 0 && slices.Equal(words, text.Words(after)) && slices.ContainsFunc(p.files, func(f *file) bool {
 		return f.language < 0 && has(f.removed, before) && has(f.added, after)
 	})
-}
-
-// measured finds tolerances that grow, and returns the other values.
-func (p *Patch) measured(lost, gained []testsource.Literal) (was, now []testsource.Literal) {
-	sorted := func(all []testsource.Literal) (out []testsource.Literal) {
-		for _, l := range all {
-			if l.Kind == 't' {
-				out = append(out, l)
-			}
-		}
-		slices.SortFunc(out, func(a, b testsource.Literal) int { return cmp.Compare(a.Size(), b.Size()) })
-		return out
-	}
-	b, a := sorted(lost), sorted(gained)
-	for i := range min(len(b), len(a)) {
-		if a[i].Size() > b[i].Size() {
-			p.edited = append(p.edited, at(a[i].Path, a[i].Line, "a test tolerates %s in place of %s", a[i].Text, b[i].Text))
-		}
-	}
-	other := func(l testsource.Literal) bool { return l.Kind == 't' }
-	return slices.DeleteFunc(lost, other), slices.DeleteFunc(gained, other)
 }

@@ -35,8 +35,8 @@ func join(a, b *relative) {
 	}
 }
 
-// kins finds what belongs together: what has one name, or another one by a rename, and tests that share what their own other sides
-// lack.
+// kins finds what belongs together: what has one name, or another one by a rename, and tests that share what they lack on their
+// own other sides.
 func (p *Patch) kins(before, after map[string]testsource.Unit) (all []kin) {
 	sides := [2][]*relative{relatives(before), relatives(after)}
 	often := map[string]int{} // how many tests before have a word
@@ -152,7 +152,8 @@ func (p *Patch) pair(sides [2][]*relative) {
 // valued begins a text or a number.
 var valued = re("^[\\d\"'`]")
 
-// became reports whether a test, or a part of it, is in another one: a value that no other test had, or most of the words. Of one that has its name still these are those that are lost, or gained.
+// became reports whether a test, or a part of it, is in another one: a value that no other test had, or most of the words.
+// Of one that has its name still these are those that are lost, or gained.
 func (r *relative) became(a *relative, often map[string]int) bool {
 	shared := 0
 	for w := range r.words {

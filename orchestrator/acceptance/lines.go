@@ -185,11 +185,11 @@ func known(set map[string]bool, words, other []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !set[w] && !slices.Contains(other, w) })
 }
 
-// renamed reports whether renames explain all that differs in a file. Words that only come rename nothing.
+// renamed reports whether renames explain all that differs in a file. Words that only come or go rename nothing.
 func (p *Patch) renamed(f *file) bool {
 	return slices.EqualFunc(f.lost, f.gained, func(was, now line) bool {
-		gone, _, _ := trim(text.Words(was.text), text.Words(now.text))
-		return len(gone) > 0 && p.explained(was.text, now.text)
+		gone, come, _ := trim(text.Words(was.text), text.Words(now.text))
+		return len(gone) > 0 && len(come) > 0 && p.explained(was.text, now.text)
 	})
 }
 

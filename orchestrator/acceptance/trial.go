@@ -15,6 +15,9 @@ func (v Verdict) tries() bool {
 	return !slices.ContainsFunc(v.Findings, func(f Finding) bool { return !f.Open })
 }
 
+// definition is a line that gives something a name.
+var definition = re(`\b(?:func(?:\s*\([^)]*\))?|def|class|function|const|let|var|type|interface)\s+([\w$]+)`)
+
 var name = re(`[\p{L}_$][\p{L}\p{N}_$]*`)
 
 // renames are the new names of what the patch defines in lines that are the same otherwise, paired in their order. A name that

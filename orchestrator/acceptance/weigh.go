@@ -1,35 +1,37 @@
 package acceptance
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
 
+	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
 )
 
-// weigh compares tests, each with itself or with those that it became: how many there are, what they assert, and what they expect.
+// weigh compares tests, each with itself or with those that it became: how many there are, what they assert and expect.
 func (p *Patch) weigh(before, after []testsource.Unit) {
 	retired := p.retired()
 	old, fresh := byName(before), byName(after)
 	maps.DeleteFunc(old, func(key string, u testsource.Unit) bool {
 		_, kept := fresh[key]
-		return u.Test && !kept && slices.ContainsFunc(testsource.Identifiers(u.Text), func(name string) bool {
-			return retired[name]
-		})
+		return u.Test && !kept && retired(u.Text)
 	})
-	for key, a := range fresh {
-		if b, had := old[key]; had && space.ReplaceAllString(a.Text, "") != space.ReplaceAllString(b.Text, "") {
+	for key, a := range fresh { // a new test weakens none
+		if b, had := old[key]; had && spoken(a) != spoken(b) || !had && !a.Test {
 			p.differ[a.Path] = true
 		}
 	}
-	all, idle := tally{}, []Finding(nil)
+	all := tally{}
 	for _, k := range p.kins(old, fresh) {
-		k.weigh(all)
-		idle = append(idle, k.silent()...)
-		p.changed(k.literals())
+		lost, _ := difference(valuedIn(k[0]), valuedIn(k[1]), strings.Clone)
+		if len(lost) == 0 || slices.ContainsFunc(lost, func(l string) bool { return !retired(l) }) {
+			k.weigh(all)
+			p.changed(k.literals())
+		}
 	}
-	p.weaker = slices.Concat(p.weaker, all.findings(), idle)
+	p.weaker = append(p.weaker, all.findings()...)
 }
 
 // weigh notes what is worse in tests that belong together. New ones cannot be worse, but where they never run; of what is gone
@@ -58,22 +60,28 @@ func (k kin) weigh(all tally) {
 	}
 	merged := c.merged(k)
 	for kind := range testsource.Kinds {
-		if !c.worse(kind) || kind == testsource.Tests && len(k[1]) > 0 && !c.worse(testsource.Cases) ||
-			kind <= testsource.Cases && merged || kind == testsource.Certain && c.worse(testsource.Assertions) ||
-			kind == testsource.Sized && c.worse(testsource.Exact) {
-			continue
+		if c.worse(kind) && (kind > testsource.Cases || !merged) && !c.covered(kind) {
+			all.add(k, kind, c)
 		}
-		all.add(k, kind, c)
 	}
 }
 
-// excuse takes out of what is fewer what is needless, or said at once.
-func (c *sides) excuse(k kin) {
-	needless := c.needless()
-	c[1].Add(told(k))
-	for _, kind := range []int{testsource.Assertions, testsource.Certain, testsource.Sized} {
-		c[1][kind] += needless
+// covered reports whether another finding covers one: rows that replace tests, and the worst of what is asserted.
+func (c *sides) covered(kind int) bool {
+	switch kind {
+	case testsource.Tests:
+		return c[1][kind] > 0 && !c.worse(testsource.Cases)
+	case testsource.Assertions:
+		return c.worse(testsource.Silent)
+	case testsource.Exact:
+		return c.worse(testsource.Silent) || c.worse(testsource.Assertions)
 	}
+	return false
+}
+
+// excuse takes out of what is fewer what is said at once.
+func (c *sides) excuse(k kin) {
+	c[1].Add(told(k))
 	if c[0][testsource.Once] <= c[1][testsource.Once] && c[0][testsource.Tests] < c[1][testsource.Tests] &&
 		!c.worse(testsource.Cases) && kept(k) {
 		for kind := testsource.Assertions; kind <= testsource.Exact; kind++ { // rows became tests
@@ -82,41 +90,51 @@ func (c *sides) excuse(k kin) {
 	}
 }
 
-// literals are the values of both sides; of tests that are gone or new there is nothing to compare.
-func (k kin) literals() (before, after []testsource.Literal) {
-	for _, u := range k[0] {
-		before = append(before, u.Literals...)
+// literals are the values of both sides, but for names of tests.
+func (k kin) literals() (of [2][]testsource.Literal) {
+	for side, units := range k {
+		for _, u := range units {
+			of[side] = append(of[side], u.Literals...)
+		}
+		of[side] = slices.DeleteFunc(of[side], func(l testsource.Literal) bool {
+			return slices.ContainsFunc(k[1-side], func(u testsource.Unit) bool { return u.Test && u.Name == l.Text })
+		})
 	}
-	for _, u := range k[1] {
-		after = append(after, u.Literals...)
+	return of
+}
+
+// valuedIn are the lines of tests with values.
+func valuedIn(units []testsource.Unit) (lines []string) {
+	for _, u := range units {
+		for line := range strings.Lines(u.Text) {
+			if line = strings.Trim(line, " \t\r\n,"); strings.ContainsAny(line, "0123456789\"'`") {
+				lines = append(lines, line)
+			}
+		}
 	}
-	return before, after
+	return lines
 }
 
 var space = re(`\s+`)
 
-// needless is how many assertions that there is no error are gone with the errors: functions do not return them any more, or
-// tests await what called back.
-func (c *sides) needless() int {
-	gone := c[0][testsource.Returned] - c[1][testsource.Returned]
-	awaits := c[1][testsource.Awaits] - c[0][testsource.Awaits]
-	return max(0, min(c[0][testsource.Errorless]-c[1][testsource.Errorless], max(0, gone)+max(0, awaits)))
+// spoken is the text of a unit without blanks; of what is no function without imports too.
+func spoken(u testsource.Unit) string {
+	own := u.Text
+	if u.Name == "" {
+		own = imported.ReplaceAllString(own, "")
+	}
+	return space.ReplaceAllString(own, "")
 }
 
-// least is how much an assertion says at least that is counted as one of a kind.
-var least = map[int]testsource.Strength{
-	testsource.Assertions: testsource.Something, testsource.Certain: testsource.Something,
-	testsource.Sized: testsource.Partly, testsource.Exact: testsource.Whole,
-}
+var imported = re(`(?m)^\s*(?:import|from|const .*\brequire\()\b?.*$`)
 
 // told are the assertions that are gone from tests which say the same at once now.
 func told(k kin) (all testsource.Counts) {
 	lost, gained := difference(said(k[0]), said(k[1]), testsource.Said.Key)
 	for _, s := range toldIn(lost, gained) {
-		for kind, says := range least {
-			if s.Says >= says {
-				all[kind]++
-			}
+		all[testsource.Assertions]++
+		if s.Whole {
+			all[testsource.Exact]++
 		}
 	}
 	return all
@@ -134,7 +152,7 @@ func said(units []testsource.Unit) (all []testsource.Said) {
 func toldIn(lost, gained []testsource.Said) []testsource.Said {
 	about, has := map[string]bool{}, map[testsource.Value]bool{}
 	for _, s := range gained {
-		if s.Says == testsource.Whole {
+		if s.Whole {
 			add(about, testsource.Identifiers(s.Text))
 			for _, l := range s.Literals {
 				has[l.Value] = true
@@ -145,7 +163,7 @@ func toldIn(lost, gained []testsource.Said) []testsource.Said {
 	shares := func(name string) bool { return about[name] && (name == "err" || !common[name]) }
 	return slices.DeleteFunc(lost, func(s testsource.Said) bool {
 		stays := len(s.Literals) > 0 && !slices.ContainsFunc(s.Literals, goes)
-		less := s.Says < testsource.Whole && slices.ContainsFunc(testsource.Identifiers(s.Text), shares)
+		less := !s.Whole && slices.ContainsFunc(testsource.Identifiers(s.Text), shares)
 		return len(about) == 0 || !stays && !less
 	})
 }
@@ -163,8 +181,7 @@ func kept(k kin) bool {
 		now.WriteString(u.Text)
 	}
 	left := maxKept
-	before, _ := k.literals()
-	return !slices.ContainsFunc(before, func(l testsource.Literal) bool {
+	return !slices.ContainsFunc(k.literals()[0], func(l testsource.Literal) bool {
 		left -= now.Len()
 		return left < 0 || l.Kind != 'b' && !strings.Contains(now.String(), l.Text)
 	})
@@ -178,24 +195,25 @@ func (c *sides) merged(k kin) bool {
 		!slices.ContainsFunc(k[0], func(u testsource.Unit) bool { return u.Test && len(u.Says) == 0 })
 }
 
-// definition is a line that gives something a name.
-var definition = re(`\b(?:func(?:\s*\([^)]*\))?|def|class|function|const|let|var|type|interface)\s+([\w$]+)`)
-
-// retired are the names that the patch removes from the product, because the brief names them and asks for it.
-func (p *Patch) retired() map[string]bool {
-	if !removal.MatchString(p.Task.Brief) {
-		return nil
+// retired returns whether a text has a word of the brief, which asks for a removal, that the code of the patch has no more.
+func (p *Patch) retired() func(string) bool {
+	words := map[string]bool{}
+	has := func(name string, content func(*file) []byte) bool {
+		return slices.ContainsFunc(p.files, func(f *file) bool {
+			return f.language < 0 && !f.prose && bytes.Contains(content(f), []byte(name))
+		})
 	}
-	out, named := map[string]bool{}, map[string]bool{}
-	add(named, testsource.Identifiers(p.Task.Brief))
-	for side := range 2 {
-		for _, f := range p.files {
-			for _, l := range [][]line{f.removed, f.added}[side] {
-				if m := definition.FindStringSubmatch(l.text); f.language < 0 && m != nil && named[m[1]] {
-					out[m[1]] = side == 0
-				}
-			}
+	for _, name := range testsource.Identifiers(p.Task.Brief) {
+		if removal.MatchString(p.Task.Brief) && len(name) >= minRetired {
+			had := has(name, func(f *file) []byte { return f.Before })
+			words[name] = had && !has(name, func(f *file) []byte { return f.After })
 		}
 	}
-	return out
+	known := func(w string) bool { return words[w] }
+	return func(of string) bool {
+		return slices.ContainsFunc(token.FindAllString(of, -1), known) || slices.ContainsFunc(text.Words(of), known)
+	}
 }
+
+// minRetired is the shortest word that names something that is removed, in bytes.
+const minRetired = 4

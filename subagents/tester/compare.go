@@ -8,8 +8,8 @@ import (
 )
 
 // compare keeps, on the base commit and where a red gate is mended, which tests ran and passed, and elsewhere which of those did
-// not, with what ran in their place. A gate that lets nothing through has failures of its own; one in full that ran no test and passes all the same is a tool
-// that had nothing to do.
+// not, with what ran in their place. A gate that lets nothing through has failures of its own; one in full that ran no test and
+// passes all the same is a tool that had nothing to do.
 func (t *Executor) compare(ctx context.Context, r, before *spec.Receipt, tests *testnames.Tests) error {
 	if t.Assignment.Base || t.mends() {
 		var err error

@@ -1,15 +1,14 @@
 package testsource
 
 import (
-	"slices"
 	"strings"
 
 	"divisi/internal/text"
 )
 
 // helper begins a function, by its name.
-var helper = re(`(?m)^[ \t]*(?:(?:export|default|async|public|private|protected|internal|static|final|pub|open|override|suspend)` +
-	`(?:\([^)\n]*\))?[ \t]+)*(?:(?:def|fn|function|fun)[ \t]+(?:self\.)?(\w+)|(?:const|let|var)[ \t]+(\w+)[ \t]*=[ \t]*` +
+var helper = re(`(?m)^[ \t]*(?:(?:export|default|async|public|private|protected|internal|static|final|pub|open|override|` +
+	`suspend)(?:\([^)\n]*\))?[ \t]+)*(?:(?:def|fn|function|fun)[ \t]+(?:self\.)?(\w+)|(?:const|let|var)[ \t]+(\w+)[ \t]*=[ \t]*` +
 	`(?:async[ \t]*)?(?:function\b|\([^()\n]*\)[ \t]*=>|\w+[ \t]*=>)|[\w<>\[\],.?]+[ \t]+(\w+)\([^;{}()\n]*\)[^;{}()\n]*\{)`)
 
 // others are the functions in what is no test, and first what comes before them.
@@ -18,10 +17,8 @@ func (r reading) others(path string, part string, line int) (out []Unit) {
 	u, from := Unit{Path: path, Line: line}, 0
 	for _, m := range heads {
 		own := part[from:m[0]]
-		if u.Name != "" {
-			u.Text = own
-		}
-		r.count(&u, []byte(own))
+		u.Text = own
+		r.count(&u, own)
 		out = append(out, u)
 		line, from, u = line+strings.Count(own, "\n"), m[0], Unit{Path: path}
 		for at := 2; at < len(m); at += 2 {
@@ -44,7 +41,7 @@ func inline(units []Unit) {
 	read, called := map[*Unit]bool{}, map[*Unit]bool{}
 	var add func(u *Unit)
 	add = func(u *Unit) {
-		if read[u] {
+		if read[u] || u.Name == "" {
 			return
 		}
 		read[u] = true
@@ -55,7 +52,7 @@ func inline(units []Unit) {
 			}
 			add(h)
 			called[h] = called[h] || u.Test
-			for _, kind := range slices.Concat(Asserted, []int{Certain}) {
+			for _, kind := range Asserted {
 				u.Counts[kind] += h.Counts[kind]
 			}
 		}
@@ -65,7 +62,6 @@ func inline(units []Unit) {
 	}
 	for h := range called {
 		h.Counts.Silence()
-		h.Counts[Certain] = 0
 	}
 }
 

@@ -3,19 +3,16 @@ package testsource
 import (
 	"slices"
 	"strings"
-
-	"divisi/internal/lazyregexp"
 )
 
 var (
 	// named are tables that have a name, or that a function returns.
-	named = re(`(?m)^[ \t]*(?:export\s+)?(?:const |let |var )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*[\[({]|` +
-		`\bdef\s+(\w+)\([^)]*\)[^:\n]*:\s*return[ \t]*[\[({]`)
-	// marked are tests that run once for each row, turns loops; both end where their table begins.
-	marked  = re("\\bparametrize\\(\\s*(?:[\\[(][^\\])]*[\\])]|\"[^\"]*\"|'[^']*'|\\w+),\\s*|\\.(?:each|for)(?:\\(\\s*|`)")
-	turns   = re(`\bfor\b.*?\b(?:in|of)\s+(?:(?:enumerate|zip|list|sorted|reversed|Object\.\w+)\()?|^\s*`)
-	looping = re(`\bfor[ (]`)
-	each    = re(`\.forEach\s*$`)
+	named = re(`(?m)^[ \t]*(?:export\s+)?(?:const |let |var |final )?(?:[\w<>\[\]]+ )?(\w+)[ \t]*(?::[^=\n]+)?=[ \t]*(?:&|vec!|` +
+		`(?:List|Stream|Arrays|Map)\.\w+)?[\[({]|\bdef\s+(\w+)\([^)]*\)[^:\n]*:\s*return[ \t]*[\[({]`)
+	// marked begins the table of a test or a loop that runs once for each row.
+	marked = re("\\bparametrize\\(\\s*(?:[\\[(][^\\])]*[\\])]|\"[^\"]*\"|'[^']*'|\\w+),\\s*|\\.(?:each|for)(?:\\(\\s*|`)|" +
+		"@(?:Csv|Value|Enum)Source\\((?:\\w+\\s*=\\s*)?|" +
+		"\\bfor\\b[^\\n]*?\\s(?:in|of|:)\\s+(?:(?:enumerate|zip|list|sorted|reversed|Object\\.\\w+)\\(|&)?")
 )
 
 // tablesOf returns the tables of a file by their names, with their numbers of rows.
@@ -31,34 +28,6 @@ func tablesOf(content string) map[string]int {
 	return out
 }
 
-// computed counts in the tables of a file, and in what it holds as expected, calls of what its assertions call and it imports.
-func computed(content string, imported map[string]string, used map[string]bool) (n int) {
-	count := func(text string) {
-		for _, m := range calling.FindAllStringSubmatch(text, -1) {
-			if imported[m[1]] != "" && used[m[1]] && strings.ToLower(m[1][:1]) == m[1][:1] {
-				n++
-			}
-		}
-	}
-	for _, pattern := range []*lazyregexp.Regexp{named, marked} {
-		behind := 0
-		for _, m := range pattern.FindAllStringIndex(content, -1) {
-			if at := m[1] - 1; at >= behind && bracket(content[at]) > 0 {
-				behind = balanced(content, at)
-				if pattern == named { // [1, 2].map(f)
-					behind = chainEnd(content, behind)
-				}
-				count(content[at:behind])
-			}
-		}
-	}
-	for _, m := range held.FindAllStringIndex(content, -1) {
-		text, _, _ := strings.Cut(content[m[1]:], "\n")
-		count(text)
-	}
-	return n
-}
-
 // elements is the number of elements between the brackets that a text begins with.
 func elements(text string) int {
 	end := balanced(text, 0)
@@ -66,27 +35,28 @@ func elements(text string) int {
 	return len(all)
 }
 
-// rowsOf is the number of rows of the table that a text begins with: 1 where it is not known.
-func rowsOf(text string, tables map[string]int) int {
-	n, known := tables[leading.FindString(strings.TrimPrefix(strings.TrimPrefix(text, "self."), "this."))]
+// rowsOf is the number of rows of the table that a text begins with, where it is known.
+func rowsOf(text string, tables map[string]int) (n int, known bool) {
 	switch {
 	case text == "":
-		return 1
-	case strings.IndexByte("[({", text[0]) >= 0:
-		return elements(text)
+	case bracket(text[0]) > 0:
+		return elements(text), true
 	case text[0] == '`':
-		return strings.Count(text[:quotedEnd(text, 0)], "\n") - 2
-	case known:
-		return n
+		return strings.Count(text[:quotedEnd(text, 0)], "\n") - 2, true
+	default:
+		n, known = tables[leading.FindString(strings.TrimPrefix(strings.TrimPrefix(text, "self."), "this."))]
 	}
-	return 1
+	return n, known
 }
 
 var leading = re(`^\w+`)
 
-// rows is how often a test runs with other values.
-func rows(part string, asserted []place, tables map[string]int) int {
-	n, behind, seen := 0, 0, map[*block]bool{}
+// rows is how often a test runs with other values, where that is known.
+func rows(part string, tables map[string]int) (n int, known bool) {
+	behind := 0
+	if table := strings.TrimSpace(part); table != "" && table[0] != '(' {
+		n, known = rowsOf(table, nil)
+	}
 	for _, m := range marked.FindAllStringIndex(part, -1) {
 		at := m[1]
 		if part[at-1] == '`' {
@@ -98,19 +68,32 @@ func rows(part string, asserted []place, tables map[string]int) int {
 		if behind = at; bracket(part[at]) > 0 {
 			behind = balanced(part, at)
 		}
-		n += rowsOf(part[at:], tables)
-	}
-	for _, p := range asserted {
-		for _, b := range p.around {
-			if seen[b] {
-				continue
-			}
-			m := turns.FindStringIndex(b.head)
-			if m != nil && (looping.MatchString(b.head) || each.MatchString(b.head)) {
-				n += rowsOf(b.head[m[1]:], tables)
-			}
-			seen[b] = true
+		if more, ok := rowsOf(part[at:], tables); ok {
+			n, known = n+max(more, 0), true
 		}
 	}
-	return max(n, 0)
+	return n, known
+}
+
+// looped is a table that a loop begins with.
+var looped = re(`(?m)^[ \t]*([\[{])[ \t]*$`)
+
+// maxLoop bounds the head of a loop between its table and the test in it.
+const maxLoop = 120
+
+// generated has tests begin with the table that they are made of: [rows].each do |row| it … end.
+func generated(starts [][]int, content string) {
+	behind := 0
+	for _, m := range looped.FindAllStringSubmatchIndex(content, -1) {
+		if m[2] < behind {
+			continue
+		}
+		behind = balanced(content, m[2])
+		for i, s := range starts {
+			if i > 0 && s[0] >= behind && s[0]-behind < maxLoop && s[0] > m[0] && strings.HasPrefix(content[behind:], ".") {
+				starts[i][0] = m[0]
+				break
+			}
+		}
+	}
 }

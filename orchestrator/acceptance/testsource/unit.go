@@ -3,41 +3,35 @@
 package testsource
 
 import (
-	"strconv"
+	"fmt"
 
 	"divisi/internal/text"
 )
 
-// What is counted of tests: cases are rows of tables and subtests. Of assertions, certain are those under no condition, sized
-// those of a part, a size or a truth of a value, exact those of the whole value. Exits lead out of a test without an assertion,
-// stubs replace what a test calls, own are expected values that what is tested computes, off is a file that builds leave out, or
-// whose tests never run. From skips on more is worse.
+// What is counted of tests: cases are rows of tables and subtests, exact are the assertions of a whole value. Exits lead out of a
+// test without an assertion, or keep a failure from it; stubs replace what it tests, off is a file that builds leave out or whose
+// tests never run, silent tests assert nothing. From skips on more is worse.
 const (
 	Tests = iota
 	Cases
 	Assertions
-	Certain
-	Sized
 	Exact
 	Skips
 	Exits
 	Stubs
-	Own
 	Off
+	Silent
 	Kinds
 )
 
-// Not weighed: assertions that there is no error, and what makes them needless: errors that are no longer returned, awaits.
-// once are all assertions as if each table had one row.
+// Not weighed: once are all assertions as if each table had one row, errorless those that there is no error.
 const (
-	Errorless = Kinds + iota
-	Awaits
-	Returned
-	Once
+	Once = Kinds + iota
+	Errorless
 	counted
 )
 
-// Counts are the numbers of each kind in one test, one file, or all files of a language.
+// Counts are the numbers of each kind in one test, or in several.
 type Counts [counted]int
 
 // Add adds others.
@@ -48,7 +42,7 @@ func (c *Counts) Add(o Counts) {
 }
 
 // Asserted are the kinds that count what is asserted. A helper's count where it is called, and not by themselves.
-var Asserted = []int{Assertions, Sized, Exact, Errorless, Once}
+var Asserted = []int{Assertions, Exact, Once, Errorless}
 
 // Silence drops what is asserted.
 func (c *Counts) Silence() {
@@ -69,24 +63,33 @@ type Unit struct {
 	Says []Said
 }
 
-// Said is an assertion, how much it says, and the values in it.
+// Settle counts the test as silent where nothing in it asserts.
+func (u *Unit) Settle() {
+	if u.Test && u.Counts[Assertions]+u.Counts[Errorless] == 0 {
+		u.Counts[Silent] = 1
+	}
+}
+
+// Said is an assertion, whether it is about a whole value, and the values in it.
 type Said struct {
 	Text     string
-	Says     Strength
+	Whole    bool
 	Literals []Literal
 }
+
+// MaxDepth bounds what is read of names and brackets in others.
+const MaxDepth = 32
+
+var space = re(`\s+`)
 
 // Key is the text without blanks.
 func (s Said) Key() string { return space.ReplaceAllString(s.Text, "") }
 
-// Literal is a value that an assertion compares: n a number, s a string, b a truth, o a line of an example's output. Of t, a
-// tolerance, more is weaker.
+// Literal is a value that an assertion compares: n a number, s a string, b a truth, o a line of an example's output.
 type Literal struct {
 	Value
 	Path string
 	Line int
-	// Present reports that it is the 0 of > 0: any number above says more.
-	Present bool
 	// Beside is the line or the assertion that it is in.
 	Beside string
 }
@@ -106,10 +109,4 @@ func (v Value) String() string {
 }
 
 // Key joins the units of one file and name: suites have methods of the same name.
-func (u Unit) Key() string { return u.Path + "\x00" + u.Name }
-
-// Size is the number that a literal is; 0 for none.
-func (l Literal) Size() float64 {
-	n, _ := strconv.ParseFloat(l.Text, 64)
-	return n
-}
+func (u Unit) Key() string { return fmt.Sprintf("%s\x00%t %s", u.Path, u.Test, u.Name) }

@@ -4,9 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
@@ -26,9 +24,6 @@ var (
 	// exactly are assertions of one value, equality functions that compare.
 	exactly  = text.Set(`Equal EqualValues Exactly Same JSONEq YAMLEq EqualError ErrorIs ErrorAs DeepEqual Empty Zero`)
 	equality = text.Set(`Equal EqualFold Is Compare DeepEqual Diff`)
-	// sizes are assertions of a part or the size of a value.
-	sizes = text.Set(`Len ElementsMatch Contains NotContains Subset ErrorContains Regexp InDelta InDeltaSlice InEpsilon
-		WithinDuration True False`)
 	// chain begins a statement whose methods report what is expected, anything is what takes any value.
 	chain    = re(`^(?:\w+\.)?(?:Expect|EXPECT)\(\)\.`)
 	anything = re(`\b(?:Any(?:thing|Times|Of\w*)?|Maybe|Ignore\w+)\b`)
@@ -77,7 +72,6 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	case !statement:
 	case chain.MatchString(full):
 		g.Counts[testsource.Assertions] += g.times
-		g.Counts[testsource.Sized] += g.times
 		g.Counts[testsource.Once]++
 		g.exactly(c)
 		g.use(c)
@@ -87,7 +81,7 @@ func (g *goFunction) call(c *ast.CallExpr, statement bool) {
 	case method && failing(last):
 		g.assertion(c, last)
 	case g.helps(c):
-		asserts := testsource.Counts{testsource.Assertions: 1, testsource.Sized: 1, testsource.Exact: 1, testsource.Once: 1}
+		asserts := testsource.Counts{testsource.Assertions: 1, testsource.Exact: 1, testsource.Once: 1}
 		g.runs(&goFunction{Unit: testsource.Unit{Counts: asserts}, done: true}, c, statement)
 	}
 }
@@ -125,22 +119,16 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 		len(args) > 1 && g.same(args[0], args[1]) {
 		return
 	}
+	if last == "NoError" {
+		g.Counts[testsource.Errorless]++
+		return
+	}
 	g.Counts[testsource.Assertions] += g.times
 	g.Counts[testsource.Once]++
 	was, literals := g.Counts, len(g.Literals)
 	compared := (last == "True" || last == "Eventually" || last == "Condition") && len(args) > 0 && compares(args[0], token.EQL)
-	switch {
-	case (exactly[last] || compared) && !slices.ContainsFunc(args, plain) && !slices.ContainsFunc(args, length):
+	if (exactly[last] || compared) && !slices.ContainsFunc(args, plain) && !slices.ContainsFunc(args, length) {
 		g.exactly(c)
-		fallthrough
-	case exactly[last], sizes[last], compared:
-		g.Counts[testsource.Sized] += g.times
-	case last == "NoError":
-		g.Counts[testsource.Errorless] += g.times
-		g.Counts[testsource.Sized] += g.times
-	}
-	if len(args) == 3 && three[last] {
-		g.bound(args[2])
 	}
 	g.use(args...)
 	g.say(g.source(c), was, literals)
@@ -148,39 +136,14 @@ func (g *goFunction) assertion(c *ast.CallExpr, last string) {
 
 // say notes an assertion, with the values that it compares, by what the counts have gained.
 func (g *goFunction) say(text string, was testsource.Counts, literals int) {
-	s := testsource.Said{Text: text, Says: testsource.Something, Literals: slices.Clone(g.Literals[literals:])}
-	switch {
-	case g.Counts[testsource.Exact] > was[testsource.Exact]:
-		s.Says = testsource.Whole
-	case g.Counts[testsource.Sized] > was[testsource.Sized]:
-		s.Says = testsource.Partly
-	}
-	g.Says = append(g.Says, s)
+	whole := g.Counts[testsource.Exact] > was[testsource.Exact]
+	g.Says = append(g.Says, testsource.Said{Text: text, Whole: whole, Literals: slices.Clone(g.Literals[literals:])})
 }
 
 // length reports whether an expression is the length of something, which says little of it.
 func length(e ast.Expr) bool {
 	c, ok := e.(*ast.CallExpr)
 	return ok && name(c.Fun) == "len"
-}
-
-var durations = map[string]time.Duration{
-	"time.Nanosecond": time.Nanosecond, "time.Microsecond": time.Microsecond, "time.Millisecond": time.Millisecond,
-	"time.Second": time.Second, "time.Minute": time.Minute, "time.Hour": time.Hour,
-}
-
-// bound notes a duration that an assertion allows, in nanoseconds.
-func (g *goFunction) bound(e ast.Expr) {
-	times, of := 1.0, e
-	if b, ok := e.(*ast.BinaryExpr); ok && b.Op == token.MUL {
-		if lit, ok := b.X.(*ast.BasicLit); ok {
-			times, _ = strconv.ParseFloat(lit.Value, 64)
-		}
-		of = b.Y
-	}
-	if unit, ok := durations[name(of)]; ok {
-		g.literal(e.Pos(), 't', strconv.FormatFloat(times*float64(unit), 'f', -1, 64))
-	}
 }
 
 // exactly counts an assertion of one value, unless it takes anything.

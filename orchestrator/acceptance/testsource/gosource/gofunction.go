@@ -57,9 +57,7 @@ func (g *goFunction) read() {
 		}
 		g.Counts.Add(c.Counts)
 	}
-	if g.Test {
-		g.Text = g.source(g.decl)
-	}
+	g.Text = g.source(g.decl)
 	g.Test = g.Test && !g.suite && g.Name != "TestMain"
 	g.outputs()
 	for _, a := range g.assigned {
@@ -93,9 +91,8 @@ func (g *goFunction) outputs() {
 	if at == nil {
 		return
 	}
-	for _, kind := range []int{testsource.Assertions, testsource.Sized, testsource.Exact} {
-		g.Counts[kind]++
-	}
+	g.Counts[testsource.Assertions]++
+	g.Counts[testsource.Exact]++
 	for l := range strings.Lines(own[at[1]:]) {
 		text := strings.TrimSpace(strings.TrimLeft(l, " \t/"))
 		g.Literals = append(g.Literals, testsource.Literal{
@@ -163,7 +160,6 @@ func (g *goFunction) block(b *ast.BlockStmt) {
 
 // assign notes what names are given. A function with a name counts where it is called.
 func (g *goFunction) assign(n *ast.AssignStmt) bool {
-	g.errors(n)
 	for i, l := range n.Lhs {
 		value := n.Rhs[min(i, len(n.Rhs)-1)]
 		f, ok := value.(*ast.FuncLit)
@@ -196,14 +192,4 @@ func callee(c *ast.CallExpr) string {
 		return name(f.X)
 	}
 	return name(c.Fun)
-}
-
-// errors counts the errors that an assignment keeps.
-func (g *goFunction) errors(n *ast.AssignStmt) {
-	for i, l := range n.Lhs {
-		_, ok := n.Rhs[min(i, len(n.Rhs)-1)].(*ast.CallExpr)
-		if ok && strings.Contains(strings.ToLower(name(l)), "err") {
-			g.Counts[testsource.Returned] += g.times
-		}
-	}
 }

@@ -109,7 +109,7 @@ func (s *goSide) units() []testsource.Unit {
 		} else if g.Counts[testsource.Cases] = 0; g.called || g.suite {
 			g.Counts.Silence()
 		}
-		g.Counts[testsource.Certain] = g.Counts[testsource.Assertions]
+		g.Settle()
 		out = append(out, g.Unit)
 	}
 	return out

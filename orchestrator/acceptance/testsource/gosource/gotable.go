@@ -81,32 +81,29 @@ func (g *goFunction) branch(n *ast.IfStmt) {
 // fails notes a condition that fails a test: what it compares, and how exactly, unless its body reports that.
 func (g *goFunction) fails(n *ast.IfStmt, gained int, said bool) {
 	was, literals, text := g.Counts, len(g.Literals), g.source(n.Cond)
-	if g.use(n.Cond); said {
+	g.use(n.Cond)
+	cond, ok := n.Cond.(*ast.BinaryExpr)
+	if ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && strings.Contains(strings.ToLower(name(cond.X)), "err") {
+		g.Counts[testsource.Assertions] -= gained
+		g.Counts[testsource.Once] -= gained
+		g.Counts[testsource.Errorless] += gained
+		return
+	}
+	if said {
 		return
 	}
 	one := compares(n.Cond, token.NEQ)
-	if b, ok := n.Cond.(*ast.BinaryExpr); ok && b.Op == token.LAND { // it fails on a second condition only
+	if ok && cond.Op == token.LAND { // it fails on a second condition only
 		one = false
 	}
 	if a, ok := n.Init.(*ast.AssignStmt); ok {
 		g.use(a.Rhs...)
 		one, text = one || compares(a, token.NEQ), g.source(a)+text
 	}
-	cond, ok := n.Cond.(*ast.BinaryExpr)
-	switch {
-	case ok && cond.Op == token.NEQ && name(cond.Y) == "nil" && strings.Contains(strings.ToLower(name(cond.X)), "err"):
-		g.Counts[testsource.Errorless] += gained
-		g.Counts[testsource.Sized] += gained
-	case !ok || !constantly(cond.Y):
-		g.Counts[testsource.Sized] += gained
-	}
 	if one && !anything.MatchString(g.text[n.Pos()-g.base:n.Body.Pos()-g.base]) {
 		g.Counts[testsource.Exact] += gained
 	}
 	g.say(text, was, literals)
-	if ok && (cond.Op == token.GTR || cond.Op == token.GEQ) {
-		g.bound(cond.Y)
-	}
 }
 
 // leaves counts the statements of a block that end a test, or its turn of a loop, without a result.
