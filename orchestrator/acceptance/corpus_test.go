@@ -163,7 +163,7 @@ func TestUnseen(t *testing.T) {
 func TestWeaker(t *testing.T) {
 	t.Parallel()
 	for set, of := range map[string]struct{ least, alone, most, asks float64 }{
-		"one": {1, 0.69, 0.02, 0.06}, "two": {1, 0.57, 0.05, 0.15}, "three": {1, 0.7, 0, 0.05}, "four": {1, 0.7, 0, 0.1},
+		"one": {0.98, 0.69, 0.02, 0.06}, "two": {1, 0.57, 0.05, 0.15}, "three": {1, 0.7, 0, 0.05}, "four": {1, 0.7, 0, 0.1},
 		"five": {1, 0.7, 0.04, 0.16}, "other": {1, 1, 0, 0},
 	} {
 		for _, also := range [][]func(*Patch) *Patch{nil, {enlarge}} {

@@ -69,7 +69,7 @@ func TestAnAcceptedPatchGoesOn(t *testing.T) {
 	require.False(t, settle(t, l, acceptance.Verdict{}), "it is not doubted twice")
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
 	require.Equal(t, []run.Doubt{{
-		Attempt: 1, Evidence: []string{"fewer tests"}, Pos: l.Tasks.ByID["t"].Doubts[0].Pos,
+		Attempt: 1, Evidence: []string{"fewer tests"}, Kinds: []string{"fewer tests"}, Pos: l.Tasks.ByID["t"].Doubts[0].Pos,
 		Answer: &run.Answer{
 			ID: run.DecisionID("t", l.Tasks.ByID["t"].Doubts[0].Pos), Option: run.Accept, By: wire.Person("ada"),
 		},
