@@ -32,6 +32,9 @@ var (
 	remarks = lazyregexp.New(`^no experiment|^the tests of .* noticed \d+ changes|noticed none of the changes`)
 )
 
+// less begins the kinds of findings that assertions are gone.
+const less = "fewer assertions"
+
 // Doubt is why a patch is held, and what became of it.
 type Doubt struct {
 	Attempt int `json:"attempt,omitempty"`
@@ -136,7 +139,11 @@ func kindsOf(evidence []string) (kinds []string) {
 		}
 		line, _, _ = strings.Cut(quoted.ReplaceAllLiteralString(line, ""), ": ")
 		words := slices.DeleteFunc(strings.Fields(line), func(w string) bool { return !plain.MatchString(w) })
-		kinds = append(kinds, strings.Join(words, " "))
+		kind := strings.Join(words, " ")
+		if strings.HasPrefix(kind, less) { // whatever they were
+			kind = less
+		}
+		kinds = append(kinds, kind)
 	}
 	slices.Sort(kinds)
 	return slices.Compact(kinds)

@@ -82,9 +82,13 @@ func (t *Executor) weaker(ctx context.Context, g *spec.Gate) (spec.Receipt, erro
 		}
 	}
 	for i, dir := range slices.Sorted(maps.Keys(dirs)) {
-		left := g.Timeout.Std() - time.Since(begin)
-		until := time.Now().Add(left / time.Duration(len(dirs)-i))
-		err := t.weakerIn(ctx, dir, dirs[dir], p, until, &r)
+		left := (g.Timeout.Std() - time.Since(begin)) / time.Duration(len(dirs)-i)
+		bounded, cancel := context.WithTimeoutCause(ctx, left, errSlow)
+		err := t.weakerIn(bounded, dir, dirs[dir], p, time.Now().Add(left-left/5), &r)
+		if err != nil && errors.Is(context.Cause(bounded), errSlow) {
+			err = errSlow
+		}
+		cancel()
 		if errors.Is(err, mutant.ErrRefused) {
 			r.Tail += line("no experiment with the tests of "+of(dir)+": "+err.Error()) + "\n"
 		} else if err != nil {
@@ -141,6 +145,9 @@ func (t *Executor) isTest(file string) bool {
 		return slices.Contains(one.extensions, path.Ext(file)) && one.of(nil).IsTest(file)
 	})
 }
+
+// errSlow is why an experiment ends that would take longer than it may.
+var errSlow = fmt.Errorf("%w: it takes longer than experiments may in this run", mutant.ErrRefused)
 
 func line(words string) string { return text.Clip(text.OneLine(words), text.MaxLine) }
 
