@@ -203,6 +203,7 @@ func TestDependenciesAndTheLikeAreNotHeld(t *testing.T) {
 	conftest := "import pytest\n\n@pytest.fixture\ndef client():\n    return make(1)\n"
 	for _, c := range []struct{ name, path, before, from, to string }{
 		{"go.mod", "go.mod", "module m\n\ngo 1.26\n\nrequire x.org/a v1.0.0\n", "v1.0.0", "v1.1.0"},
+		{"the next version of a module", "go.mod", "module m\n\nreplace x.org/a/v69 => ./a\n", "v69", "v70"},
 		{"a new module", "go.mod", "module m\n\ngo 1.26\n", "go 1.26\n", "go 1.26\n\nrequire (\n\tignore.example.com/x v1.2.0\n)\n"},
 		{"a fork", "go.mod", "module m\n", "module m\n", "module m\n\nreplace x.org/a => x.org/b v1.0.0\n"},
 		{"test data", "a/testdata/x/go.mod", "", "", "module x\n"},
@@ -245,6 +246,22 @@ func TestDependenciesAndTheLikeAreNotHeld(t *testing.T) {
 			require.Empty(t, Check(guardedPatch(c.path, c.before, after)).Evidence())
 		})
 	}
+}
+
+// A template cannot name files in its task: its brief may name those of Go modules that its shards have.
+func TestATemplateMayNameTheFilesOfModules(t *testing.T) {
+	t.Parallel()
+	const before = "module m\n\nreplace x.org/a => ./a\n"
+	for brief, decision := range map[string]Decision{"Use the other one, in go.mod too.": Pass, "Use the other one.": Ask} {
+		p := guardedPatch("go.mod", before, strings.Replace(before, "./a", "./b", 1), "go.mod")
+		p.Task.Brief = brief
+		require.Equal(t, Ask, Check(p).Decision, "it is no shard")
+		p.Task.Rule = &spec.ShardRule{}
+		require.Equal(t, decision, Check(p).Decision, brief)
+	}
+	nested := guardedPatch("p/go.mod", "", "module p\n", "p/go.mod")
+	nested.Task.Brief, nested.Task.Rule = "Write p/go.mod.", &spec.ShardRule{}
+	require.Equal(t, Ask, Check(nested).Decision, "a new module leaves the one above")
 }
 
 // A line that comes from elsewhere, and a file that moves, are changes of a guarded file.

@@ -43,7 +43,7 @@ func gates(p *Patch) (found []Finding) {
 			change = "is gone"
 		}
 		switch {
-		case !p.named(f.Path):
+		case !p.named(f.Path) && !p.namesModules(f):
 			found = append(found, at(f.Path, f.first, "%s %s, and the task does not name the file", f.gate, change))
 		case f.gate == goldenFile || f.gate == spec.GuardsMachines:
 		case len(p.Task.Mends) > 0 && !strings.Contains(p.Task.Brief, path.Base(f.Path)):
@@ -54,6 +54,13 @@ func gates(p *Patch) (found []Finding) {
 		}
 	}
 	return found
+}
+
+// namesModules reports whether a file is that of a Go module, and the brief of its shard names such files: a template has no other
+// place for that.
+func (p *Patch) namesModules(f *file) bool {
+	const file = "go.mod"
+	return p.Task.Rule != nil && path.Base(f.Path) == file && f.Before != nil && strings.Contains(p.Task.Brief, file)
 }
 
 // touched reports whether the content of a file differs at all.

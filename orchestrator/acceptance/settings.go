@@ -197,9 +197,11 @@ var (
 	ignored     = re(`(?m)^\s*ignore(?:[ \t]*\(([^)]*)\)|[ \t]+([^(\n]+))`)
 	byDirectory = re("(?m)^\\s*(?:replace\\s+)?(\\S+)(?:\\s+v\\S+)?\\s*=>\\s*([\"`]?\\.\\.?/\\S*)")
 	comment     = re(`//[^\n]*`)
+	major       = re(`/v\d+$`)
 )
 
-// goSettings are the directories that a module ignores, and the modules that directories of the repository replace.
+// goSettings are the directories that a module ignores, and the modules that directories of the repository replace: the next major
+// version of one is the same module, whose path is renamed.
 func goSettings(_ *Patch, content []byte) (map[string]string, error) {
 	out := map[string]string{}
 	plain := comment.ReplaceAllString(string(content), "")
@@ -207,7 +209,7 @@ func goSettings(_ *Patch, content []byte) (map[string]string, error) {
 		out["ignore"] = strings.TrimSpace(out["ignore"] + " " + strings.Join(strings.Fields(m[1]+m[2]), " "))
 	}
 	for _, m := range byDirectory.FindAllStringSubmatch(plain, -1) {
-		out["replace "+m[1]] = m[2]
+		out["replace "+major.ReplaceAllLiteralString(m[1], "")] = m[2]
 	}
 	return out, nil
 }

@@ -52,10 +52,15 @@ func byPlace(a, b *run.Task) int { return cmp.Compare(a.Doubt().Pos, b.Doubt().P
 
 func (g *group) oldest() *run.Task { return slices.MinFunc(g.tasks, byPlace) }
 
-// ask makes the decision about the oldest patch one about them all. Its id has the newest one's place in the log.
-func (g *group) ask(d *run.Decision) {
-	newest, lead := slices.MaxFunc(g.tasks, byPlace), g.tasks[0]
-	d.ID, d.About, d.Attempt = run.DecisionID(d.About, newest.Doubt().Pos), "", 0
+// ask makes the decision about the oldest patch one about them all. Its id has the newest one's place in the log, or that of the newest
+// answer, which was for some of them.
+func (g *group) ask(d *run.Decision, had run.Decisions) {
+	lead := g.tasks[0]
+	d.ID = run.DecisionID(d.About, slices.MaxFunc(g.tasks, byPlace).Doubt().Pos)
+	for given := had.Given(d.ID); given != nil && given.Closed; given = had.Given(d.ID) {
+		d.ID = run.DecisionID(d.About, given.Pos)
+	}
+	d.About, d.Attempt = "", 0
 	d.Text = fmt.Sprintf("a decision about %s of %s with findings of the same kind: %s", text.Count(len(g.tasks), "shard"),
 		lead.Task.ShardOf, text.Line(lead.Doubt().Evidence[0]))
 	d.Tasks, d.Evidence, d.Template = nil, nil, lead.Task.ShardOf

@@ -2,6 +2,7 @@ package decision_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,10 +89,39 @@ func TestAnswersAboutAGroup(t *testing.T) {
 				require.Equal(t, state, l.Tasks.ByID[fmt.Sprintf("t-%d", i)].State, i)
 			}
 			require.Empty(t, l.Decisions.Waiting())
+			var left []string
+			for i, state := range c.states {
+				if state == run.TaskHeld {
+					left = append(left, fmt.Sprintf("t-%d", i))
+				}
+			}
+			require.Equal(t, [][]string{left}, asked(l.State), "the others stay open")
 			_, _, err = decision.Take(l.State, run.Answer{ID: shown.ID, Option: c.option, Text: c.text, By: ada})
 			require.Error(t, err, "it was given")
 		})
 	}
+}
+
+// An answer for one of a group makes the decision about the others another one.
+func TestTheOthersOfAGroupStayOpen(t *testing.T) {
+	t.Parallel()
+	l := shards(t, 4, nil)
+	for i := range 4 {
+		holds(l, fmt.Sprintf("t-%d", i), 1, weak(i))
+	}
+	ids := map[string]bool{}
+	for i, reject := range []string{"t-1", "t-0", "t-2", "t-3"} {
+		open := decision.Open(l.State)
+		d := open[slices.IndexFunc(open, func(d run.Decision) bool { return slices.Contains(d.Tasks, reject) })]
+		require.False(t, ids[d.ID])
+		ids[d.ID] = true
+		require.Len(t, d.Tasks, 4-i)
+		actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Reject, Text: reject + ": Why", By: wire.Person("ada")})
+		require.NoError(t, err)
+		act(l, actions)
+		require.Equal(t, run.TaskPending, l.Tasks.ByID[reject].State)
+	}
+	require.Empty(t, asked(l.State))
 }
 
 func TestThePolicyAnswersAGroup(t *testing.T) {

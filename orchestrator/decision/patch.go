@@ -41,7 +41,7 @@ func held(agenda *run.Agenda, agents *run.Agents, missing bool) (out []run.Decis
 		t := g.oldest()
 		d := about(agenda, agents, t, t.Doubt())
 		if len(g.tasks) > 1 {
-			g.ask(&d)
+			g.ask(&d, agents.Decisions)
 		}
 		out = append(out, d)
 	}
