@@ -42,10 +42,11 @@ func spawnTTY(ts *testscript.TestScript, _ bool, args []string) {
 	jobOf(ts, args[0]).hand = hand
 }
 
-// press: press NAME KEYS… writes keys on the terminal of a spawned program; enter and esc are those keys.
+// press: press NAME KEYS… writes keys on the terminal of a spawned program; enter and esc are those keys, and
+// paste is what a terminal writes for two lines that a person pastes.
 func press(ts *testscript.TestScript, _ bool, args []string) {
 	for _, keys := range args[1:] {
-		if special, is := map[string]string{"enter": "\r", "esc": "\x1b"}[keys]; is {
+		if special, is := map[string]string{"enter": "\r", "esc": "\x1b", "paste": "\x1b[200~1\r1\r\x1b[201~"}[keys]; is {
 			keys = special
 		}
 		_, err := io.WriteString(jobOf(ts, args[0]).hand, keys)

@@ -45,7 +45,8 @@ func spoken(ctx context.Context, t *testing.T) (all []string) {
 type late struct{ deciding }
 
 func (l late) Act(ctx context.Context, run, by string, a act.Args) (Outcome, error) {
-	if d, is := a.(act.Decide); is && strings.HasPrefix(d.Decision, "c") {
+	held, _ := a.(act.Held)
+	if d, is := held.Args.(act.Decide); is && strings.HasPrefix(d.Decision, "c") {
 		return Outcome{}, usage.Errorf("it has an answer: left, by ben")
 	}
 	return l.deciding.Act(ctx, run, by, a)

@@ -169,7 +169,47 @@ func TestBrowserHiddenPage(t *testing.T) {
 	same(t, log.ids(), js[[]string](ctx, t, "window.__seen"))
 }
 
-// TestBrowserHiddenPages: of two hidden pages one keeps a connection, and hands it over when it is shown.
+// TestBrowserManyWindows: six pages of a browser show a run, one of them has the feed, and each answers.
+func TestBrowserManyWindows(t *testing.T) {
+	log := newLog()
+	log.bulk(0, 100)
+	s := start(t, log, nil)
+	first := browse(t, runPage(s)+"&seen")
+	pages := []context.Context{first}
+	for range 5 {
+		page, cancel := chromedp.NewContext(first)
+		t.Cleanup(cancel)
+		do(page, t, chromedp.Navigate(base(s)+"runs/r1?seen"))
+		pages = append(pages, page)
+	}
+	show := func(n string) {
+		t.Helper()
+		for _, page := range pages {
+			until(page, t, mark("events", n))
+			until(page, t, mark("feed", "live"))
+		}
+	}
+	show("100")
+	log.bulk(100, 200)
+	show("200")
+	for _, page := range pages {
+		require.Equal(t, "ok", js[string](page, t, `(() => { fetch("/api/v1/me").then((r) => r.ok && (window.__asked = "ok")); return "ok" })()`))
+		until(page, t, `window.__asked === "ok"`)
+	}
+	require.NoError(t, chromedp.Cancel(pages[1]))
+	pages = append(pages[:1], pages[2:]...)
+	log.bulk(200, 300)
+	show("300")
+	// A machine that slept connects again.
+	js[bool](first, t, `(() => { const now = Date.now; Date.now = () => now() + 60_000; return true })()`)
+	before := js[int](first, t, "Number(document.documentElement.dataset.connections)")
+	until(first, t, fmt.Sprintf(`Number(document.documentElement.dataset.connections) > %d`, before))
+	log.bulk(300, 400)
+	show("400")
+	same(t, log.ids(), js[[]string](first, t, "window.__seen"))
+}
+
+// TestBrowserHiddenPages: of two pages one has the feed, of two hidden pages one keeps a connection, and hands it over when it is shown.
 func TestBrowserHiddenPages(t *testing.T) {
 	s := start(t, sampleLog(t, 50), nil)
 	first := browse(t, runPage(s))
@@ -185,14 +225,14 @@ func TestBrowserHiddenPages(t *testing.T) {
 			document.dispatchEvent(new Event("visibilitychange")); true`, hidden))
 	}
 	look(first, false)
-	tabs(4)
+	tabs(3)
 	look(first, true)
 	look(second, true)
 	tabs(1)
 	look(first, false)
 	tabs(3)
 	look(second, false)
-	tabs(4)
+	tabs(3)
 }
 
 // TestBrowserForeignText: what looks like markup stays text, wherever it stands, and nothing runs.

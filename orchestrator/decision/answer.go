@@ -105,10 +105,13 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 	open := All(s)
 	at := slices.IndexFunc(open, func(d run.Decision) bool { return d.ID == id })
 	switch {
-	case given != nil && at >= 0 && !given.Closed:
+	case given != nil && !given.Closed && (at >= 0 || !given.Answer.NotBefore.IsZero()): // a group has another id with each patch
 		back := *given
 		back.Back = "taken back by " + by
-		outcome := id + " is open again: " + open[at].Text
+		outcome := id + " is open again"
+		if at >= 0 {
+			outcome += ": " + open[at].Text
+		}
 		if given.Kind == run.DecideAct {
 			outcome = "not done: " + open[at].Text
 		}

@@ -22,6 +22,9 @@ import { quoted } from "./query";
 /** How long a page is hidden before it gives its connections up, in milliseconds. */
 const hiddenFor = 5000;
 
+/** How long no timer ran while the machine slept, in milliseconds. */
+const slept = 20_000;
+
 /** App owns the page's state. Whatever changes it asks for a frame; one frame draws everything that has changed. */
 class App {
   private readonly me: Me;
@@ -38,6 +41,7 @@ class App {
   private alarm = "";
   private told = "";
   private hides?: number;
+  private ticked = Date.now();
 
   constructor(root: HTMLElement, me: Me) {
     this.root = root;
@@ -58,7 +62,7 @@ class App {
     addEventListener("pageshow", (e) => e.persisted && location.reload());
     document.addEventListener("visibilitychange", () => this.looked());
     this.looked();
-    setInterval(ask, 1000);
+    setInterval(() => this.tick(), 1000);
     ask();
   }
 
@@ -67,6 +71,17 @@ class App {
     clearTimeout(this.hides);
     if (document.hidden) this.hides = setTimeout(() => this.rest(), hiddenFor);
     else this.wake();
+  }
+
+  /** tick draws the times again. After a sleep of the machine a connection may be dead, and say nothing. */
+  private tick(): void {
+    const now = Date.now();
+    if (now - this.ticked > slept && !document.hidden) {
+      this.rest();
+      this.wake();
+    }
+    this.ticked = now;
+    ask();
   }
 
   private rest(): void {

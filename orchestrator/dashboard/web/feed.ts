@@ -5,7 +5,11 @@ import type { Me, Need, Row } from "./messages";
 /** A row leaves out what is empty, such as the goal of a run that has not been read yet. */
 const blank = { state: "", goal: "", repo: "", created: 0, ended: 0, last: 0, tokens: 0, tasks: 0, ended_tasks: 0, landed: 0, parked: 0, decisions: 0, active: false };
 
-/** Feed is what goes on in all runs: their rows, and the decisions that wait for a person. */
+/** What the page that has the connection tells the other pages of the browser, and "ask", with which a new one asks for all. */
+interface Told { event: "ask" | "lost" | "all" | "runs" | "decisions"; rows?: Row[]; needs?: Need[] }
+
+/** Feed is what goes on in all runs: their rows, and the decisions that wait for a person. Of all pages that are shown one has a
+    connection, and tells the others. */
 export class Feed {
   readonly rows = new Map<string, Row>();
   needs: Need[] = [];
@@ -19,16 +23,50 @@ export class Feed {
   private timer?: number;
   private resting?: AbortController;
   private release: () => void = () => undefined;
+  private readonly others = new BroadcastChannel("divisi feed");
+  private leading?: AbortController;
+  private leads = false;
   /** changed is told of the rows and the decisions that there are now. */
   private readonly changed: (rows: Row[], needs: Need[] | null) => void;
 
   constructor(changed: (rows: Row[], needs: Need[] | null) => void) {
     this.changed = changed;
+    this.others.onmessage = (m) => this.heard(m.data as Told);
   }
 
   close(): void {
+    this.leading?.abort();
+    this.leading = undefined;
+    this.leads = false;
+    this.release();
     this.source?.close();
     clearTimeout(this.timer);
+  }
+
+  /** open follows the page that has the connection, and is that page once there is no other. */
+  open(): void {
+    const { signal } = (this.leading = new AbortController());
+    navigator.locks.request("divisi feed", { signal }, () => {
+      if (signal.aborted) return;
+      this.leads = true;
+      this.connect();
+      return new Promise<void>((done) => (this.release = done));
+    }).catch(() => undefined); // the page was hidden before it was the one
+    this.tell({ event: "ask" });
+  }
+
+  private tell(told: Told): void {
+    this.others.postMessage(told);
+  }
+
+  private heard(told: Told): void {
+    if (this.leads && told.event === "ask") return this.tell(this.live ? { event: "all", rows: [...this.rows.values()], needs: this.needs } : { event: "lost" });
+    if (this.leads || !this.leading || told.event === "ask") return;
+    this.live = told.event !== "lost" && (this.live || told.event === "all");
+    if (told.event === "all") this.fresh = true;
+    if (told.rows && this.live) this.runs(told.rows);
+    if (told.needs && this.live) this.decisions(told.needs);
+    ask();
   }
 
   /** rest gives the connection up while the page is hidden. Of all hidden pages of a browser one has a connection, and notifies. */
@@ -38,7 +76,7 @@ export class Feed {
     const { signal } = (this.resting = new AbortController());
     navigator.locks.request("divisi hidden", { signal }, () => {
       if (signal.aborted) return;
-      this.open();
+      this.connect();
       return new Promise<void>((done) => (this.release = done));
     }).catch(() => undefined); // the page was shown before it was the one
     ask();
@@ -49,12 +87,11 @@ export class Feed {
     if (!this.resting) return;
     this.resting.abort();
     this.resting = undefined;
-    this.release();
     this.close();
     this.open();
   }
 
-  open(): void {
+  private connect(): void {
     const source = new EventSource(root + "/feed");
     this.source = source;
     source.onopen = () => {
@@ -67,12 +104,14 @@ export class Feed {
     source.addEventListener("decisions", (m) => this.decisions((JSON.parse(m.data) as Need[] | null) ?? []));
     source.onerror = () => {
       this.live = false;
+      if (this.leads) this.tell({ event: "lost" });
       ask();
       if (source.readyState === EventSource.CLOSED) this.later();
     };
   }
 
   private runs(rows: Row[]): void {
+    if (this.leads) this.tell({ event: this.fresh ? "all" : "runs", rows });
     if (this.fresh) this.rows.clear();
     this.fresh = false;
     for (const r of rows) {
@@ -85,6 +124,7 @@ export class Feed {
   }
 
   private decisions(needs: Need[]): void {
+    if (this.leads) this.tell({ event: "decisions", needs });
     this.needs = needs.map((n) => ({ ...n, options: n.options ?? [] }));
     this.known = true;
     this.changed([], needs);
@@ -99,7 +139,7 @@ export class Feed {
   private async retry(): Promise<void> {
     try {
       await get<Me>("/me");
-      this.open();
+      this.connect();
     } catch (err) {
       if (err instanceof Refused) this.refused = words(err);
       this.later();

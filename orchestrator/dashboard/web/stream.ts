@@ -3,6 +3,31 @@ import { at, get, Refused, root, words } from "./api";
 /** How many messages of the log a page begins with: the others are asked for behind them. */
 const newest = 2000;
 
+/** How many pages of a browser have a connection to a run. There are six to one host: others are for the feed, that of hidden pages, and
+    all else. More pages take turns. */
+const slots = 3;
+const turn = 3000;
+
+interface Slot { name: string; release: () => void }
+
+function lock(name: string, options: LockOptions): Promise<Slot | null> {
+  return new Promise((got, no) => {
+    navigator.locks.request(name, options, (there) => {
+      if (!there) return got(null);
+      return new Promise<void>((release) => got({ name, release }));
+    }).catch(no);
+  });
+}
+
+/** slot waits for one of the places for a connection. */
+async function slot(signal: AbortSignal): Promise<Slot | null> {
+  for (let i = 0; i < slots; i++) {
+    const free = await lock(`divisi run ${i}`, { ifAvailable: true });
+    if (free) return free;
+  }
+  return lock(`divisi run ${Math.floor(Math.random() * slots)}`, { signal });
+}
+
 export type Link = "connecting" | "live" | "lost";
 
 /**
@@ -20,6 +45,9 @@ export class Stream {
   private source?: EventSource;
   private again = 0;
   private timer?: number;
+  private slot?: Slot;
+  private waiting?: AbortController;
+  private turns?: number;
   private readonly run: string;
   private readonly take: (data: string) => void;
   private readonly show: (data: string) => void;
@@ -33,6 +61,29 @@ export class Stream {
   }
 
   open(): void {
+    if (this.slot) this.connect();
+    else void this.wait();
+  }
+
+  /** wait connects once there is a place for the connection. It gives the place up from time to time where another page waits for it. */
+  private async wait(): Promise<void> {
+    const waiting = (this.waiting = new AbortController());
+    const got = await slot(waiting.signal).catch(() => null);
+    if (!got) return;
+    if (waiting.signal.aborted) return got.release();
+    this.slot = got;
+    this.turns = setInterval(() => void this.share(got.name), turn);
+    this.connect();
+  }
+
+  private async share(name: string): Promise<void> {
+    const { pending } = await navigator.locks.query();
+    if (this.slot?.name !== name || !pending?.some((l) => l.name === name)) return;
+    this.pause();
+    this.resume();
+  }
+
+  private connect(): void {
     this.source?.close();
     const from = this.received ? `after=${this.received}` : `newest=${newest}`;
     const source = new EventSource(`${root}${at("runs", this.run, "events")}?${from}`);
@@ -48,6 +99,10 @@ export class Stream {
   }
 
   close(): void {
+    this.waiting?.abort();
+    clearInterval(this.turns);
+    this.slot?.release();
+    this.slot = undefined;
     this.source?.close();
     this.source = undefined;
     clearTimeout(this.timer);

@@ -75,38 +75,55 @@ func (g *Globals) Walk(ctx context.Context, run string) (err error) {
 	case !g.Interactive():
 		return g.Print(func(b *strings.Builder) error { listDecisions(b, run, open); return nil }, open)
 	}
-	left, refused, others := 0, 0, 0
 	show := g.NewConsole()
 	defer func() { err = errors.Join(err, show.Close()) }()
-	for _, alike := range Groups(open) {
-		choice, err := g.askAlike(ctx, show, alike)
-		if err != nil {
+	// What was refused because it is another decision by now, or was taken back, is shown again.
+	left, others := map[string]bool{}, map[string]bool{}
+	for len(open) > 0 {
+		for _, alike := range Groups(open) {
+			if err := g.walkAlike(ctx, show, run, alike, left, others); err != nil {
+				return err
+			}
+		}
+		if open, err = g.openDecisions(ctx, run); err != nil {
 			return err
 		}
-		if choice.Option == "" {
-			left += len(alike)
-			continue
-		}
-		if choice.Alike {
-			others += len(alike) - 1 // the run gives them the answer
-			alike = alike[:1]
-		}
-		n, err := g.decideAlike(ctx, run, alike, choice)
-		if refused += n; err != nil {
-			return err
-		}
+		open = slices.DeleteFunc(open, func(d orchestrator.Decision) bool { return left[d.Key()] || others[d.Key()] })
 	}
 	said := "nothing is open"
-	if others > 0 {
-		said = fmt.Sprintf("the run accepts %d more that are alike", others)
-	}
-	switch left += refused; {
-	case left > 0 && left == refused:
-		said = "some answers were not applied; list open decisions: divisi decide " + run
-	case left > 0:
-		said = fmt.Sprintf("%s: see them again with: divisi decide %s", text.Count(left, "decision")+" left open", run)
+	switch {
+	case len(left) > 0:
+		said = fmt.Sprintf("%s: see them again with: divisi decide %s", text.Count(len(left), "decision")+" left open", run)
+	case len(others) > 0:
+		said = fmt.Sprintf("the run accepts %d more that are alike", len(others))
 	}
 	return g.Print(cli.Say("%s: %s\n", run, g.Calls(said)))
+}
+
+// walkAlike asks about decisions that are alike. Those that are left open are added to left, and those to which the run gives the
+// answer of another one to others.
+func (g *Globals) walkAlike(
+	ctx context.Context, show *console.Console, run string, alike []orchestrator.Decision, left, others map[string]bool,
+) error {
+	choice, err := g.askAlike(ctx, show, alike)
+	if err != nil {
+		return err
+	}
+	into := left
+	switch {
+	case choice.Alike:
+		into = others
+		if err = g.decideAlike(ctx, run, alike[:1], choice); err != nil {
+			return err
+		}
+		alike = alike[1:]
+	case choice.Option != "":
+		return g.decideAlike(ctx, run, alike, choice)
+	}
+	for i := range alike {
+		into[alike[i].Key()] = true
+	}
+	return nil
 }
 
 // openDecisions are those of a run.
@@ -193,11 +210,8 @@ func decide(d orchestrator.Decision, c orchestrator.Choice) act.Args {
 	return c
 }
 
-// decideAlike gives one answer to decisions that are alike. One that does not take it is told, counted, and does not stop the
-// others.
-func (g *Globals) decideAlike(
-	ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice,
-) (refused int, err error) {
+// decideAlike gives one answer to decisions that are alike. One that does not take it is told, and does not stop the others.
+func (g *Globals) decideAlike(ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice) error {
 	var held []string
 	for _, d := range alike {
 		_, ids, err := g.Do(ctx, decide(d, c), run)
@@ -205,14 +219,13 @@ func (g *Globals) decideAlike(
 		var mistake *usage.Error
 		if errors.As(err, &mistake) {
 			fmt.Fprintf(g.Out, "%s: not taken: %s\n", run, display.Sanitize(g.Calls(inspect.ErrorLine(err))))
-			refused++
 			continue
 		}
 		if err != nil {
-			return refused, err
+			return err
 		}
 	}
-	return refused, g.Held(ctx, run, held)
+	return g.Held(ctx, run, held)
 }
 
 // always is accept, for all that is alike.
