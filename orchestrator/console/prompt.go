@@ -72,7 +72,9 @@ func (l *lines) drop(rest func()) {
 
 // converse shows a text below the lines above, and gives each line of in to reply until that has nothing more to ask, or in ends.
 // The end of ctx is its cause, as an error.
-func (c *Console) converse(ctx context.Context, in io.Reader, shown, prompt string, reply func(words string) (again string)) error {
+func (c *Console) converse(
+	ctx context.Context, in io.Reader, shown, prompt string, reply func(words string) (again string),
+) error {
 	if err := c.pause(shown); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func TestNoSlipDecides(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const all, slips = 300, 60
-		dice := rand.New(rand.NewPCG(4, 8)) //nolint:gosec // the same slips each time
+		dice := rand.New(rand.NewPCG(4, 8)) // the same slips each time
 		hand, out := newTTY(), &bytes.Buffer{}
 		c := New(Options{Out: out, Drop: hand.drop})
 		elsewhere := errors.New("a@9 is answered: skip by user:bo")
@@ -90,7 +90,7 @@ func TestNoSlipDecides(t *testing.T) {
 			if slip == 0 { // typed before the prompt, also in parts
 				hand.types("1\n3\n1")
 			}
-			time.Sleep(settle + time.Millisecond)
+			<-time.After(settle + time.Millisecond)
 			synctest.Wait()
 			switch slip {
 			case 1:
@@ -105,7 +105,7 @@ func TestNoSlipDecides(t *testing.T) {
 				ctx, end = context.WithCancelCause(t.Context())
 				ask()
 			}
-			time.Sleep(settle + time.Millisecond)
+			<-time.After(settle + time.Millisecond)
 			synctest.Wait()
 			wrong += len(said)
 			want := act.Decide{Option: "skip"}

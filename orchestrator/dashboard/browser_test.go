@@ -441,7 +441,7 @@ func TestBrowserDecides(t *testing.T) {
 	picture(ctx, t, "undo")
 	do(ctx, t, chromedp.Click(chromedp.CSS(".undo .strong")))
 	until(ctx, t, `document.querySelector(".undo p") === null && document.querySelectorAll(".need-head").length === 2`)
-	require.Equal(t, "take_back", acts()[5].Args.Act())
+	require.Equal(t, "take_back", acts()[5].Act())
 }
 
 // TestBrowserAcceptsLaterOnesToo: an answer that stands is sent once for a run, which gives it to the others.

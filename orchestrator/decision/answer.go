@@ -130,8 +130,7 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 }
 
 // Carry acts on the oldest answer that the run has not acted on, and does not hold back. One that does not fit any more is given
-// back with a notice: the decision is open again, if there is still one. That also ends an answer whose last event was lost with a
-// kill.
+// back with a notice: the decision is open again, if there is still one. That also ends an answer whose last event a kill took.
 func Carry(s *run.State, now time.Time) []run.Action {
 	due, _ := s.Decisions.Next(now)
 	if due == nil {

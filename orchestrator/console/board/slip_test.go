@@ -44,8 +44,8 @@ func held(r *rig) {
 	for i := range 40 {
 		_, cmd := r.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
 		after = append(after, cmd)
-		if time.Sleep(30 * time.Millisecond); i == 0 {
-			time.Sleep(470 * time.Millisecond)
+		if <-time.After(30 * time.Millisecond); i == 0 {
+			<-time.After(470 * time.Millisecond)
 		}
 	}
 	for _, cmd := range after {
@@ -72,7 +72,7 @@ func TestWhatIsHeldBackIsUndoneOrDone(t *testing.T) {
 func TestNoSlipDecides(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		const all, slips = 300, 60
-		dice := rand.New(rand.NewPCG(4, 8)) //nolint:gosec // the same slips each time
+		dice := rand.New(rand.NewPCG(4, 8)) // the same slips each time
 		open := make([]Open, all)
 		for i := range open {
 			open[i] = patch(fmt.Sprintf("t%d@9", i), fmt.Sprintf("t%d", i))

@@ -46,7 +46,7 @@ also accepts each other patch of the run that is alike, held now or later, until
 			case alike && (back || now || len(args) < 3):
 				return usage.Errorf("--alike is for an answer: divisi decide %s DECISION accept --alike", run)
 			case (back || now) && (back == now || len(args) != 2):
-				return usage.Errorf("name the decision whose answer is meant: divisi decide %s DECISION --take-back, or --now", run)
+				return usage.Errorf("name the decision whose answer is meant: divisi decide %s ID --take-back, or --now", run)
 			case back:
 				return g.Act(c.Context(), act.TakeBack{Decision: args[1]}, run)
 			case now:
@@ -174,7 +174,9 @@ func Groups(open []orchestrator.Decision) (out [][]orchestrator.Decision) {
 }
 
 // askAlike asks about decisions that are alike, by the first of them.
-func (g *Globals) askAlike(ctx context.Context, show *console.Console, alike []orchestrator.Decision) (orchestrator.Choice, error) {
+func (g *Globals) askAlike(
+	ctx context.Context, show *console.Console, alike []orchestrator.Decision,
+) (orchestrator.Choice, error) {
 	d := alike[0]
 	if len(alike) > 1 {
 		fmt.Fprintf(g.Out, "\n%d decisions are alike, and one answer is for all:\n  %s\n", len(alike),
