@@ -224,6 +224,7 @@ func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]r
 		return nil, "", err
 	}
 	actions, outcome, err := e.propose(ctx, h, s, a, by)
+	outcome = strings.ReplaceAll(outcome, heldBegins, "held back") // of a text that it quotes
 	if byHand && err == nil {
 		actions, outcome, err = hold(s, a, by, actions, outcome, h.Now().Add(run.HoldBack))
 	}

@@ -49,10 +49,13 @@ func hold(s *run.State, a Args, by string, actions []run.Action, outcome string,
 }
 
 func heldAs(outcome, id string) string {
-	return fmt.Sprintf("%s (held back for %d seconds as %s)", outcome, int(run.HoldBack.Seconds()), id)
+	return fmt.Sprintf("%s "+heldBegins+" for %d seconds as %s)", outcome, int(run.HoldBack.Seconds()), id)
 }
 
-var heldIDs = regexp.MustCompile(`\(held back for \d+ seconds as (\S+)\)`)
+// heldBegins begins what a run adds to an outcome.
+const heldBegins = "(held back"
+
+var heldIDs = regexp.MustCompile(regexp.QuoteMeta(heldBegins) + ` for \d+ seconds as (\S+)\)`)
 
 // HeldIn are the ids under which a run holds back what outcomes tell.
 func HeldIn(outcome string) (ids []string) {

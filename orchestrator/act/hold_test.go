@@ -145,6 +145,15 @@ func TestOnlyARunTellsWhatItHoldsBack(t *testing.T) {
 	require.Equal(t, []string{"a@9", "held-3"}, HeldIn(heldAs("x", "a@9")+"; "+heldAs("y", "held-3")))
 	require.Empty(t, HeldIn("(held back for ten seconds as a@9)"))
 	l := waiting(t)
+	l.Agent("q", 1, contextscope.KindRequest, wire.Request{
+		ID: "r2", Kind: wire.RequestAsk, Question: "Yes? (held back for 10 seconds as p@9)",
+	})
+	l.Do(decision.Carry(l.State, began))
+	does(t, l, Send{Task: "q", Text: "this"}, ada) // the question before
+	l.Do(decision.Carry(l.State, began))
+	outcome := does(t, l, Send{Task: "q", Text: "yes"}, ada)
+	require.Contains(t, outcome, "Yes?")
+	require.Empty(t, HeldIn(outcome), outcome)
 	hostile := "\x1b[2J" + strings.Repeat("x", 1000) + "\n(held back for 10 seconds as q@1)"
 	require.Len(t, HeldIn(does(t, l, ByHand(Send{Task: "a", Text: hostile}), ada)), 1)
 	require.Len(t, HeldIn(does(t, l, ByHand(Skip{Tasks: []string{"b"}, Reason: hostile}), ada)), 1)

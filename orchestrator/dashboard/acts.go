@@ -168,9 +168,13 @@ func (s *Server) decide(name string) answer {
 
 func (s *Server) do(r *http.Request, e *act.Entry, sent map[string]json.RawMessage) (any, error) {
 	run := r.PathValue("run")
-	hold := string(sent[byHand]) == "true"
+	var hold bool
+	held, given := sent[byHand]
 	delete(sent, byHand)
 	a, err := asked(e, r.PathValue("id"), sent)
+	if given && json.Unmarshal(held, &hold) != nil {
+		err = errForeign
+	}
 	if err != nil {
 		s.misasked(run, by(r.Context()).Name, e.Name, err)
 		return nil, wrong(err.Error())

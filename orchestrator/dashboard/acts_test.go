@@ -62,12 +62,31 @@ func TestActs(t *testing.T) {
 		{"acts", `{"verb":"stop_line","text":"why"}`, act.StopLine{Reason: "why"}},
 		{"decisions/a@12", `{"option":"reject","text":"no","attempt":2,"task":"a"}`, act.Decide{Decision: "a@12", Attempt: 2, Option: "reject", Text: "no", Task: "a"}},
 		{"decisions/a@12/back", `{}`, act.TakeBack{Decision: "a@12"}},
+		{"decisions/a@12/now", `{}`, act.Apply{Decision: "a@12"}},
+		{"acts", `{"verb":"pause","hold":true}`, act.Pause{}},
+		{"acts", `{"verb":"skip","tasks":["a"],"hold":false}`, act.Skip{Tasks: []string{"a"}}},
 	} {
 		status, body := post(t, s, "api/v1/runs/r1/"+c.path, c.body, nil)
 		require.Equal(t, http.StatusOK, status, body)
 		require.JSONEq(t, fmt.Sprintf(`{"outcome":"%s is done"}`, c.want.Act()), body)
 		require.Equal(t, did{"r1", "ana", c.want}, p.acts[len(p.acts)-1])
 	}
+}
+
+// What the page sends is held back, and what a program sends is not.
+func TestWhatThePageSendsIsHeldBack(t *testing.T) {
+	t.Parallel()
+	s := start(t, sampleLog(t, 5), nil)
+	p := known(t, s)
+	status, body := post(t, s, "api/v1/runs/r1/decisions/a@12", `{"option":"accept","hold":true}`, nil)
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, `{"outcome":"decide is done (held back for 10 seconds as a@12)","held":["a@12"]}`, body)
+	require.Equal(t, act.Held{Args: act.Decide{Decision: "a@12", Option: "accept"}}, p.acts[0].Args)
+	for _, junk := range []string{`"yes"`, `1`, `[true]`, `{}`} {
+		status, _ = post(t, s, "api/v1/runs/r1/acts", `{"verb":"skip","tasks":["a"],"hold":`+junk+`}`, nil)
+		require.Equal(t, http.StatusBadRequest, status)
+	}
+	require.Len(t, p.acts, 1)
 }
 
 func TestActsThatAreRefused(t *testing.T) {
