@@ -71,7 +71,7 @@ func Whole(patches ...view.Patch) bool {
 // group reports whether one reason may be for all of its patches.
 func (d *Asked) group() bool { return d.several() && d.Template != "" }
 
-// several reports whether the decision is about the patches of several tasks, none of which is its own.
+// several reports whether the decision is about the patches of several tasks, and of none before the others.
 func (d *Asked) several() bool { return d.About == "" && len(d.Patches) > 1 }
 
 // text is the question with the evidence first. Of several patches it has the first one, unless all is set.
