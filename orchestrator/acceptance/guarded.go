@@ -56,8 +56,8 @@ func gates(p *Patch) (found []Finding) {
 	return found
 }
 
-// namesModules reports whether a file is that of a Go module, and the brief of its shard names such files: a template has no other
-// place for that.
+// namesModules reports whether a file is that of a Go module, and the brief of its shard names such files: a template has no
+// other place for that.
 func (p *Patch) namesModules(f *file) bool {
 	const file = "go.mod"
 	return p.Task.Rule != nil && path.Base(f.Path) == file && f.Before != nil && strings.Contains(p.Task.Brief, file)

@@ -200,8 +200,8 @@ var (
 	major       = re(`/v\d+$`)
 )
 
-// goSettings are the directories that a module ignores, and the modules that directories of the repository replace: the next major
-// version of one is the same module, whose path is renamed.
+// goSettings are the directories that a module ignores, and the modules that directories of the repository replace: the next
+// major version of one is the same module, whose path is renamed.
 func goSettings(_ *Patch, content []byte) (map[string]string, error) {
 	out := map[string]string{}
 	plain := comment.ReplaceAllString(string(content), "")

@@ -17,8 +17,8 @@ type group struct {
 	tasks []*run.Task
 }
 
-// groups puts held shards together. One with some of another's kinds of findings belongs to that: what an experiment has shown of one
-// was not tried with all of them.
+// groups puts held shards together. One with some of another's kinds of findings belongs to that: what an experiment has shown
+// of one was not tried with all of them.
 func groups(order *run.Spec, agents *run.Agents, tasks []*run.Task) (out []*group) {
 	for _, t := range tasks {
 		of := "task " + t.Task.ID
@@ -52,8 +52,8 @@ func byPlace(a, b *run.Task) int { return cmp.Compare(a.Doubt().Pos, b.Doubt().P
 
 func (g *group) oldest() *run.Task { return slices.MinFunc(g.tasks, byPlace) }
 
-// ask makes the decision about the oldest patch one about them all. Its id has the newest one's place in the log, or that of the newest
-// answer, which was for some of them.
+// ask makes the decision about the oldest patch one about them all. Its id has the newest one's place in the log, or that of the
+// newest answer, which was for some of them.
 func (g *group) ask(d *run.Decision, had run.Decisions) {
 	lead := g.tasks[0]
 	d.ID = run.DecisionID(d.About, slices.MaxFunc(g.tasks, byPlace).Doubt().Pos)
@@ -98,8 +98,8 @@ func part(s *run.State, open []run.Decision, id string) (run.Decision, bool) {
 	return d, first == oldest && len(d.Tasks) > 0
 }
 
-// awaited reports whether the decision of a person about shards waits for others, whose patches may become part of it: what a command
-// does with all of them is asked about once.
+// awaited reports whether the decision of a person about shards waits for others, whose patches may become part of it: what a
+// command does with all of them is asked about once.
 func awaited(s *run.State, d *run.Decision) bool {
 	if d.Decider != run.ByPerson || d.Reserved || d.Kind != run.DecidePatch {
 		return false

@@ -33,7 +33,8 @@ func held(agenda *run.Agenda, agents *run.Agents, missing bool) (out []run.Decis
 	var tasks []*run.Task
 	for t := range agenda.Tasks.In(run.TaskHeld) {
 		d := t.Doubt()
-		if d.Unread == nil && d.Unlike == nil && (d.Missing != nil) == missing && (!d.Review || agenda.Tasks.Reviewing(t)[0] == t) {
+		first := !d.Review || agenda.Tasks.Reviewing(t)[0] == t
+		if first && d.Unread == nil && d.Unlike == nil && (d.Missing != nil) == missing {
 			tasks = append(tasks, t)
 		}
 	}

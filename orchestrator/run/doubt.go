@@ -325,8 +325,8 @@ func (p *Proofs) Experiment(of *spec.Patch) *spec.Receipt {
 	return nil
 }
 
-// Untried are the tasks whose newest patch changes tests with which no experiment was made that counts, in plan order, each with the
-// reason.
+// Untried are the tasks whose newest patch changes tests with which no experiment was made that counts, in plan order, each with
+// the reason.
 func (s *State) Untried() (tasks []*Task, why map[string]string) {
 	why = map[string]string{}
 	for t := range s.Tasks.All() {

@@ -191,8 +191,8 @@ func (s *State) AwaitQuota() bool {
 	return at > 0
 }
 
-// All experiments of a run may take one part in trialShare of the time that its gates have taken so far; the first fewTrials may take
-// leastTrials together at any rate.
+// All experiments of a run may take one part in trialShare of the time that its gates have taken so far; the first fewTrials may
+// take leastTrials together at any rate.
 const (
 	trialShare  = 4
 	fewTrials   = 4
