@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,7 +79,7 @@ func (s *Server) me(r *http.Request) (any, error) {
 	}
 	return map[string]any{
 		"name": who.Name, "role": role, "writes": who.Writes, "raw": who.Raw, "version": s.opts.Version, "run": first,
-		"acts": offers(),
+		"acts": offers(), "called": cmp.Or(s.opts.Called, "divisi"),
 	}, nil
 }
 

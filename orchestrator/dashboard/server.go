@@ -45,9 +45,10 @@ type Options struct {
 	RedactedRuns       Runs
 	RedactedController Controller
 	// Owner opens the page with the address that URL returns; with TLS there is none, but those of Link. Version is the
-	// program's.
+	// program's, Called how a person calls it with the place of the runs; empty means divisi.
 	Owner   Visitor
 	Version string
+	Called  string
 	// Misasked is told what was refused before it was known whether it can be done: of a visitor who only looks, or what no act
 	// takes. nil for no one.
 	Misasked func(run, by, verb string, err error)

@@ -38,6 +38,8 @@ type PageOptions struct {
 	Begin func(ctx context.Context, run string) error
 	// Trust decides about the repository of a run that retries tasks, as that of Retry. It asks nothing: no terminal is there.
 	Trust func(ctx context.Context, repo string, requests []string) (bool, error)
+	// Called is how a person calls the program for these runs; empty means divisi.
+	Called string
 }
 
 // Page is a web page on which a person follows runs, decides and acts. It reads and does only what Runs offers.
@@ -48,7 +50,7 @@ type Page struct{ server *dashboard.Server }
 func NewPage(ctx context.Context, o PageOptions) (*Page, error) {
 	d := NewRuns(o.Runs, o.Begin, o.Trust)
 	s, err := dashboard.New(dashboard.Options{
-		Addr: o.Addr, Runs: d, Controller: d, Version: release.Version(),
+		Addr: o.Addr, Runs: d, Controller: d, Version: release.Version(), Called: o.Called,
 		Owner:  dashboard.Visitor{Name: strings.TrimPrefix(depot.Account(), "user:"), Writes: true, Raw: true},
 		Logger: *zerolog.Ctx(ctx),
 	})

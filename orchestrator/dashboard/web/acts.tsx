@@ -15,7 +15,11 @@ export interface Act { run: string; verb: string; tasks?: string[]; forgotten?: 
 let table: Record<string, Offered> = {};
 let open: Act | null = null;
 
-export function learn(acts: Offered[]): void {
+/** called is how a person calls the program, with the place of the runs. */
+let called = "divisi";
+
+export function learn(acts: Offered[], program: string): void {
+  called = program;
   table = Object.fromEntries(acts.map((a) => [a.name, a]));
 }
 
@@ -123,8 +127,9 @@ export function Forgotten(p: { run: string; task: string; files?: string[]; then
 
 /** Copied is a command line with a button that copies it. */
 export function Copied(p: { text: string }): ComponentChild {
-  const copy = () => void navigator.clipboard.writeText(p.text).then(() => say("Copied."), () => say("The browser does not let the page copy.", true));
-  return <span class="copied"><code>{visible(p.text)}</code><button type="button" class="quiet" aria-label={`Copy: ${p.text}`} onClick={copy}>Copy</button></span>;
+  const text = p.text.replace(/^divisi /, () => called + " ");
+  const copy = () => void navigator.clipboard.writeText(text).then(() => say("Copied."), () => say("The browser does not let the page copy.", true));
+  return <span class="copied"><code>{visible(text)}</code><button type="button" class="quiet" aria-label={`Copy: ${text}`} onClick={copy}>Copy</button></span>;
 }
 
 /** Ways are what a person may do next that has no button: as command lines. */

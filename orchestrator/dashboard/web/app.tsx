@@ -46,7 +46,7 @@ class App {
   constructor(root: HTMLElement, me: Me) {
     this.root = root;
     this.me = me;
-    learn(me.acts);
+    learn(me.acts, me.called);
     // With ?seen a test may read the ids of all events, in the order in which the page has them.
     if (!new URLSearchParams(location.search).has("seen")) return;
     Object.defineProperty(window, "__seen", { get: () => this.data?.rows.all.map((e) => e.id) ?? [] });

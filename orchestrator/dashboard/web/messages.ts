@@ -1,6 +1,6 @@
 // What the server sends, as docs/dashboard.md has it. Times are in unix milliseconds; 0 means not yet.
 
-export interface Me { name: string; role: string; writes: boolean; version: string; run: string; acts: Offered[] }
+export interface Me { name: string; role: string; writes: boolean; version: string; run: string; acts: Offered[]; called: string }
 
 /** Offered is an act that has a button: what it does, how it is undone, and what a person is asked for. */
 export interface Offered {

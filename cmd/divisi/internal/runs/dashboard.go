@@ -59,7 +59,7 @@ func (g *Globals) dashboard(ctx context.Context, addr string, args []string) err
 
 func (g *Globals) newPage(ctx context.Context, addr string) (*orchestrator.Page, error) {
 	return orchestrator.NewPage(g.Log.WithContext(ctx), orchestrator.PageOptions{
-		Addr: addr, Runs: g.Runs(), Begin: g.Begin, Trust: g.Agreed,
+		Addr: addr, Runs: g.Runs(), Begin: g.Begin, Trust: g.Agreed, Called: g.Command(),
 	})
 }
 
