@@ -41,7 +41,9 @@ var ran = lazyregexp.New(`(?m)^ *(=== RUN  |--- PASS:|--- FAIL:|--- SKIP:) +(\S+
 
 // report reads what go test -v prints.
 func report(out string, ok bool) Report {
-	o := Report{OK: ok, Passed: map[string]bool{}, Failed: map[string]bool{}, Said: map[string]string{}}
+	o := Report{
+		OK: ok, Passed: map[string]bool{}, Failed: map[string]bool{}, Skipped: map[string]bool{}, Said: map[string]string{},
+	}
 	began := map[string]int{}
 	found := ran.FindAllStringSubmatchIndex(out, -1)
 	for _, at := range found {
@@ -52,6 +54,8 @@ func report(out string, ok bool) Report {
 			continue
 		case strings.HasSuffix(mark, "PASS:"):
 			o.Passed[name] = true
+		case strings.HasSuffix(mark, "SKIP:"):
+			o.Skipped[name] = true
 		case strings.HasSuffix(mark, "FAIL:"):
 			o.Failed[name] = true
 			o.Said[name] = out[began[name]:at[0]]
@@ -137,7 +141,7 @@ func (s *goSide) with(
 // asked compares tests with other expectations than before, which the brief asks for, each with the code of its side.
 func (s *goSide) asked(ctx context.Context, t *Touched, names []string, has Report, until time.Time) (c Comparison, err error) {
 	after, before := *s, *s
-	after.flags = append([]string{"-test.v"}, only(names)[0])
+	after.flags = []string{"-test.v", "-test.run=^(" + strings.Join(names, "|") + ")$"}
 	before.flags, before.program = after.flags, baseTests
 	if before.GoPackage, err = s.base(ctx, baseTests); err == nil {
 		err = s.clean()

@@ -295,10 +295,46 @@ func (p *GoPackage) none() int {
 	}
 }
 
-// kills reports whether tests fail, hang or do not end well with a mutant.
-func (p *GoPackage) kills(ctx context.Context, program string, number int, flags []string, limit time.Duration) (bool, error) {
-	_, ok, err := p.test(ctx, program, number, flags, limit)
-	return !ok, err
+// All implements Suite.
+func (p *GoPackage) All() []Mutant { return p.Mutants }
+
+// Try implements Suite. A test that is asked for, and of which nothing is told when the program does not end well, is broken.
+func (p *GoPackage) Try(ctx context.Context, v Version, number int, tests []Test, limit time.Duration) (ran Ran, err error) {
+	if v == Old && !p.had {
+		return ran, nil
+	}
+	flags, ok := []string{"-test.v"}, false
+	if len(tests) > 0 {
+		flags = append(flags, only(tests))
+	}
+	if number == 0 {
+		ran.Reached = map[Test][]int{}
+		ran.Reached[Test{}], ran.Said, ok, err = p.control(ctx, string(v), flags, limit)
+	} else {
+		ran.Said, ok, err = p.test(ctx, string(v), number, flags, limit)
+	}
+	told := report(string(ran.Said), ok)
+	ran.Outcomes = map[Test]Outcome{}
+	for outcome, names := range map[Outcome]map[string]bool{Passed: told.Passed, Failed: told.Failed, Skipped: told.Skipped} {
+		for name := range names {
+			ran.Outcomes[Test{Name: name}] = outcome
+		}
+	}
+	for _, t := range tests {
+		if !ok && ran.Outcomes[t] == "" {
+			ran.Outcomes[t] = Broken
+		}
+	}
+	return ran, err
+}
+
+// only is the flag of tests that run alone.
+func only(tests []Test) string {
+	var names []string
+	for _, t := range tests {
+		names = append(names, t.Name)
+	}
+	return "-test.run=^(" + strings.Join(names, "|") + ")$"
 }
 
 func (p *GoPackage) test(ctx context.Context, program string, number int, flags []string, limit time.Duration) (

@@ -2,9 +2,11 @@ package mutant
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -90,9 +92,13 @@ func proofOf(t *testing.T, tests, before string) (Proof, error) {
 	p, err := Compile(t.Context(), e)
 	require.NoError(t, err)
 	require.NotEmpty(t, p.Mutants)
-	names, err := GoTests("new_test.go", []byte(head+tests), e.Before["new_test.go"])
+	texts, err := GoTests("new_test.go", []byte(head+tests), e.Before["new_test.go"])
 	require.NoError(t, err)
-	return p.Prove(t.Context(), names, time.Minute)
+	var names []Test
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		names = append(names, Test{Name: name})
+	}
+	return Prove(t.Context(), p, names, nil, time.Minute)
 }
 
 func TestWhatTestsProve(t *testing.T) {
@@ -105,20 +111,20 @@ func TestWhatTestsProve(t *testing.T) {
 		kills          int
 		before         string
 	}{
-		"both sides": {"func TestFee(t *testing.T) {\n\tif Fee(10) != 0 || Fee(11) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 5, ""},
+		"both sides": {"func TestFee(t *testing.T) {\n\tif Fee(10) != 0 || Fee(11) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 3, ""},
 		"one side":   {"func TestFee(t *testing.T) {\n\tif Fee(99) != 3 {\n\t\tt.Fatal()\n\t}\n}\n", "", 2, ""},
 		"one of two": {
 			"func TestFee(t *testing.T) {\n\tif Fee(99) != 3 {\n\t\tt.Fatal()\n\t}\n}\n\nfunc TestTrue(t *testing.T) {\n\tFee(1)\n}\n",
-			"TestTrue: no change of the code makes it fail", 2, "",
+			"TestTrue: none of 3 changes of the code that it reaches makes an assertion of it fail", 2, "",
 		},
-		"empty": {"func TestFee(t *testing.T) {}\n", "the tests reach no statement of the package that they are in", 0, ""},
+		"empty": {"func TestFee(t *testing.T) {}\n", "TestFee: it reaches no statement of the code", 0, ""},
 		"no assertion": {
 			"func TestFee(t *testing.T) {\n\tFee(10)\n}\n",
-			"the tests pass with each of 3 changes of code that they reach and that no other test finds", 0, "",
+			"TestFee: none of 3 changes of the code that it reaches makes an assertion of it fail", 0, "",
 		},
 		"skipped": {
 			"func TestFee(t *testing.T) {\n\tt.Skip()\n\tif Fee(10) != 0 {\n\t\tt.Fatal()\n\t}\n}\n",
-			"the tests reach no statement of the package that they are in", 0, "",
+			"TestFee: it is skipped", 0, "",
 		},
 		"tested before": {
 			"func TestNames(t *testing.T) {\n\tif Name(\"\") != \"none\" || Name(\"a\") != \"a\" {\n\t\tt.Fatal()\n\t}\n}\n",
@@ -158,29 +164,20 @@ func TestRefusedTests(t *testing.T) {
 // A test that fails now and then has no mutant to thank for it.
 func TestAFlakyTestProvesNothing(t *testing.T) {
 	t.Parallel()
-	n := 0
-	p := &GoPackage{Mutants: []Mutant{{Number: 1001}, {Number: 1002}}, Experiment: sandboxed(t, t.TempDir())}
-	p.Run = func(_ context.Context, env, _ []string, _ time.Duration) ([]byte, bool, error) {
-		if n++; n == 1 {
+	for red, want := range map[int]error{1: ErrRefused, 2: nil} { // the run that fails
+		p, n := &GoPackage{Mutants: []Mutant{{Number: 1001}, {Number: 1002}}, Experiment: sandboxed(t, t.TempDir())}, 0
+		p.Run = func(_ context.Context, env, _ []string, _ time.Duration) ([]byte, bool, error) {
 			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, SeenFile), []byte("1001 1\n1002 4\n7 1\nx\n1002\n"), 0o600))
+			require.Len(t, env, 2, "with a mutant and without, a test sees the same")
+			if n++; n == red {
+				return []byte("=== RUN   TestA\n--- FAIL: TestA (0.00s)\n"), false, nil
+			}
+			return []byte("=== RUN   TestA\n--- PASS: TestA (0.00s)\n"), true, nil
 		}
-		require.Len(t, env, 2, "with a mutant and without, a test sees the same")
-		return nil, n != 2, nil
+		proof, err := Prove(t.Context(), p, []Test{{Name: "TestA"}}, nil, time.Minute)
+		require.ErrorIs(t, err, want)
+		require.Empty(t, proof.Kills, "it failed once, and not again")
 	}
-	proof, err := p.Prove(t.Context(), []string{"TestA"}, time.Minute)
-	require.NoError(t, err)
-	require.Empty(t, proof.Kills, "it failed once, and not again")
-	require.Len(t, proof.Lives, 2)
-
-	n = 0
-	p.Run = func(context.Context, []string, []string, time.Duration) ([]byte, bool, error) {
-		if n++; n == 1 {
-			require.NoError(t, os.WriteFile(filepath.Join(p.Place.Temp, SeenFile), []byte("1001 1\n"), 0o600))
-		}
-		return nil, n == 1, nil
-	}
-	_, err = p.Prove(t.Context(), []string{"TestA"}, time.Minute)
-	require.ErrorIs(t, err, ErrRefused, "it fails without a mutant too")
 }
 
 // What a changed test found before is no proof of it, and a test that was red before is no fault of the new ones.
@@ -217,9 +214,10 @@ func TestAMutantThatHangsIsKilled(t *testing.T) {
 	p, err := Compile(t.Context(), e)
 	require.NoError(t, err)
 	require.Len(t, p.Mutants, 1)
-	killed, err := p.kills(t.Context(), newTests, p.Mutants[0].Number, only([]string{"TestCount"}), time.Second)
+	counts := Test{Name: "TestCount"}
+	ran, err := p.Try(t.Context(), New, p.Mutants[0].Number, []Test{counts}, time.Second)
 	require.NoError(t, err)
-	require.True(t, killed)
+	require.True(t, ran.Kills(counts))
 	files, err := filepath.Glob(filepath.Join(e.Place.Temp, prefix+"*"))
 	require.NoError(t, err)
 	require.Empty(t, files, "no test can look the number up")
@@ -231,10 +229,10 @@ func TestChangedTests(t *testing.T) {
 	now := "package m\n\nfunc TestMain(m *testing.M) {}\n\nfunc TestA(t *testing.T) {\n}\n\nfunc TestB(t *testing.T) {}\n\nfunc TestC(t *testing.T) {}\n"
 	names, err := GoTests("m_test.go", []byte(now), []byte(before))
 	require.NoError(t, err)
-	require.Equal(t, []string{"TestA", "TestC"}, names)
+	require.Equal(t, map[string]string{"TestA": "func TestA(t *testing.T) {\n}", "TestC": "func TestC(t *testing.T) {}"}, names)
 	names, err = GoTests("m_test.go", []byte(now), []byte("not go"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"TestA", "TestB", "TestC"}, names)
+	require.Len(t, names, 3)
 	_, err = GoTests("m_test.go", []byte("not go"), nil)
 	require.Error(t, err)
 }

@@ -11,10 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"divisi/internal/lazyregexp"
 )
 
-// GoTests are the tests of a Go file whose text differs from that in another version of it; all where that has none of the name.
-func GoTests(file string, now, before []byte) ([]string, error) {
+// GoTests are the texts, by their names, of the tests of a Go file that differ from those in another version of it.
+func GoTests(file string, now, before []byte) (map[string]string, error) {
 	texts, _, err := testTexts(file, before)
 	if err != nil {
 		texts = nil // what could not be read before is new
@@ -23,15 +25,11 @@ func GoTests(file string, now, before []byte) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name, text := range changed {
-		if texts[name] != text {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
+	maps.DeleteFunc(changed, func(name, text string) bool { return texts[name] == text })
+	return changed, nil
 }
+
+var testName = lazyregexp.New(`(?m)^(?:Test|Example|Fuzz)\S*$`)
 
 // testTexts are the tests of a file, by their names, and the forms of its other declarations, without imports.
 func testTexts(file string, source []byte) (texts map[string]string, others map[string]bool, err error) {

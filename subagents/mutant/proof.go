@@ -1,13 +1,11 @@
 package mutant
 
 import (
-	"context"
 	"fmt"
 	"path"
 	"strings"
 	"time"
 
-	"divisi/internal/lazyregexp"
 	"divisi/internal/text"
 )
 
@@ -22,142 +20,13 @@ type Proof struct {
 }
 
 const (
-	// maxTried bounds how many mutants are tried, maxKills after how many that only the new tests kill no more are.
-	maxTried, maxKills = 40, 10
+	// maxTried bounds how many mutants are tried.
+	maxTried = 40
 	// firstLimit bounds a run of the tests without a mutant; with one they have patience times as long, and slack.
 	firstLimit = 5 * time.Minute
 	patience   = 10
 	slack      = 5 * time.Second
 )
-
-// suite are tests of one of the programs.
-type suite struct {
-	program string
-	flags   []string
-	limit   time.Duration
-}
-
-// Prove runs new tests of the package with mutants that they reach, and those before too. It begins with no mutant after budget.
-func (p *GoPackage) Prove(ctx context.Context, tests []string, budget time.Duration) (proof Proof, err error) {
-	begin := time.Now()
-	own := suite{program: newTests, flags: only(tests)}
-	reached, err := p.measure(ctx, &own)
-	if err != nil {
-		return proof, err
-	}
-	before, err := p.before(ctx)
-	if err != nil {
-		return proof, err
-	}
-	proof.Reached = len(reached)
-	var found []int
-	for _, number := range spread(reached, maxTried) {
-		if len(proof.Kills) == maxKills || time.Since(begin) > budget {
-			break
-		}
-		killed, known, err := p.try(ctx, number, own, before)
-		if err != nil {
-			return proof, err
-		}
-		if killed {
-			found = append(found, number)
-		}
-		switch m := *p.mutant(number); {
-		case known:
-			proof.Known = append(proof.Known, m)
-		case killed:
-			proof.Kills = append(proof.Kills, m)
-		default:
-			proof.Lives = append(proof.Lives, m)
-		}
-	}
-	if len(tests) > 1 && len(proof.Kills) > 0 {
-		proof.Idle, err = p.idle(ctx, tests, found, own.limit, begin.Add(budget))
-	}
-	return proof, err
-}
-
-// try reports whether new tests kill a mutant, and whether those before do. What only the new tests kill they kill twice, and
-// pass without a mutant between: a test that fails now and then proves nothing.
-func (p *GoPackage) try(ctx context.Context, number int, own suite, before *suite) (killed, known bool, err error) {
-	if before != nil {
-		if known, err = p.kills(ctx, before.program, number, before.flags, before.limit); err != nil {
-			return false, false, err
-		}
-	}
-	killed, err = p.kills(ctx, own.program, number, own.flags, own.limit)
-	if err != nil || !killed || known {
-		return killed, known, err
-	}
-	if _, err = p.measure(ctx, &own); err != nil {
-		return false, false, err
-	}
-	killed, err = p.kills(ctx, own.program, number, own.flags, own.limit)
-	return killed, false, err
-}
-
-// measure runs tests without a mutant, which they must pass, and bounds how long they may take with one.
-func (p *GoPackage) measure(ctx context.Context, s *suite) ([]int, error) {
-	begin := time.Now()
-	reached, out, ok, err := p.control(ctx, s.program, s.flags, firstLimit)
-	if err == nil && !ok {
-		err = fmt.Errorf("the tests fail without a change of the code: %w: %s", ErrRefused, lastLine(out))
-	}
-	s.limit = max(s.limit, patience*time.Since(begin)+slack)
-	return reached, err
-}
-
-var (
-	testName = lazyregexp.New(`(?m)^(?:Test|Example|Fuzz)\S*$`)
-	failed   = lazyregexp.New(`(?m)^--- FAIL: (\S+)`)
-)
-
-// before are the tests before the patch, without those that fail without a mutant; nil for none.
-func (p *GoPackage) before(ctx context.Context) (*suite, error) {
-	if !p.had {
-		return nil, nil
-	}
-	s := &suite{program: oldTests}
-	_, out, ok, err := p.control(ctx, s.program, nil, firstLimit)
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		var red []string
-		for _, name := range failed.FindAllStringSubmatch(string(out), -1) {
-			red = append(red, name[1])
-		}
-		s.flags = []string{"-test.skip=^(" + strings.Join(red, "|") + ")$"}
-	}
-	_, err = p.measure(ctx, s)
-	s.flags = append(s.flags, "-test.failfast")
-	return s, err
-}
-
-func only(tests []string) []string {
-	return []string{"-test.run=^(" + strings.Join(tests, "|") + ")$", "-test.failfast"}
-}
-
-// idle are the tests that kill none of some mutants, while there is time to try.
-func (p *GoPackage) idle(ctx context.Context, tests []string, numbers []int, limit time.Duration, until time.Time) (
-	names []string, err error,
-) {
-	for _, test := range tests {
-		killed := false
-		for i := 0; i < len(numbers) && !killed; i++ {
-			if time.Now().After(until) {
-				return names, nil
-			}
-			if killed, err = p.kills(ctx, newTests, numbers[i], only([]string{test}), limit); err != nil {
-				return nil, err
-			}
-		}
-		if !killed {
-			names = append(names, test+": no change of the code makes it fail")
-		}
-	}
-	return names, nil
-}
 
 // spread takes some of a list, at even distances.
 func spread[T any](list []T, most int) (some []T) {

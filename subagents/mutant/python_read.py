@@ -112,6 +112,8 @@ def variants(e, test, member):
 
 def returned(e):
     """What is returned in place of a value; None for nothing else."""
+    if isinstance(e, ast.Constant) and e.value is None:
+        return ast.Constant(True)
     if e is None or isinstance(e, ast.Constant) and not textual(e):
         return None
     if logical(e):

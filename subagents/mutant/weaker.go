@@ -13,8 +13,8 @@ import (
 // Report is what a run of tests told: each test that passed and each that failed, by its name. One that was running when the
 // program ended otherwise has failed. Said is what was printed of each that failed.
 type Report struct {
-	Passed, Failed map[string]bool
-	Said           map[string]string
+	Passed, Failed, Skipped map[string]bool
+	Said                    map[string]string
 	// Times is, of a run without a mutant, how often it reached each, about.
 	Times map[int]int
 	// OK reports whether the program ended well: no test has failed then, whatever it printed.

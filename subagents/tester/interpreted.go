@@ -80,26 +80,7 @@ func (t *Executor) tryLanguage(ctx context.Context, l mutant.Language, files, ch
 		}
 	}
 	tests, proof, err := t.proveLanguage(ctx, e, l, now)
-	r.Tests += len(tests)
-	why := proof.Refusal()
-	switch {
-	case errors.Is(err, mutant.ErrRefused):
-		why = err.Error()
-	case err != nil:
-		return err
-	case len(tests) == 0:
-		return nil
-	}
-	if why != "" {
-		r.Signatures = append(r.Signatures, why)
-	}
-	for _, m := range proof.Kills {
-		r.Kills = append(r.Kills, m.In(""))
-	}
-	for _, m := range proof.Lives[:min(len(proof.Lives), maxSurvivors)] {
-		r.Tail += "no test finds " + m.In("") + "\n"
-	}
-	return nil
+	return prove(r, "", "", len(tests), proof, err)
 }
 
 // proveLanguage tries mutants with the tests that are new, and puts the tree back.

@@ -42,22 +42,8 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 	r.Signatures = broken
 	for _, dir := range slices.Sorted(maps.Keys(packages)) {
 		proof, err := t.kills(ctx, dir, packages[dir], gate.DefaultTimeout/time.Duration(len(packages)))
-		why := proof.Refusal()
-		switch {
-		case errors.Is(err, mutant.ErrRefused):
-			why = err.Error()
-		case err != nil:
+		if err := prove(&r, dir, of(dir)+": ", len(packages[dir].tests), proof, err); err != nil {
 			return r, fmt.Errorf("try mutants in %s: %w", dir, err)
-		}
-		if why != "" {
-			r.Signatures = append(r.Signatures, fmt.Sprintf("%s: %s", of(dir), why))
-		}
-		r.Tests += len(packages[dir].tests)
-		for _, m := range proof.Kills {
-			r.Kills = append(r.Kills, m.In(dir))
-		}
-		for _, m := range proof.Lives[:min(len(proof.Lives), maxSurvivors)] {
-			r.Tail += "no test finds " + m.In(dir) + "\n"
 		}
 	}
 	if err := t.interpreted(ctx, &r); err != nil {
@@ -75,6 +61,27 @@ func (t *Executor) mutants(ctx context.Context, g *spec.Gate) (spec.Receipt, err
 	return r, t.leave(ctx, &r)
 }
 
+// prove adds to a receipt what tests prove, with the words before why they do not; dir is that of the files with mutants.
+func prove(r *spec.Receipt, dir, words string, tests int, proof mutant.Proof, err error) error {
+	why := proof.Refusal()
+	if errors.Is(err, mutant.ErrRefused) {
+		why, err = err.Error(), nil
+	}
+	if err != nil || tests == 0 {
+		return err
+	}
+	if r.Tests += tests; why != "" {
+		r.Signatures = append(r.Signatures, words+why)
+	}
+	for _, m := range proof.Kills {
+		r.Kills = append(r.Kills, m.In(dir))
+	}
+	for _, m := range proof.Lives[:min(len(proof.Lives), maxSurvivors)] {
+		r.Tail += "no test finds " + m.In(dir) + "\n"
+	}
+	return nil
+}
+
 // of names a package by its directory.
 func of(dir string) string {
 	if dir == "." {
@@ -83,10 +90,10 @@ func of(dir string) string {
 	return "the package in " + dir
 }
 
-// newPackage is a package with new tests: their names, its test files that the patch changes as they were before, and its other
+// newPackage is a package with new tests: their texts by their names, its test files that the patch changes as they were before, and its other
 // files that it changes.
 type newPackage struct {
-	tests   []string
+	tests   map[string]string
 	before  map[string][]byte
 	changed map[string]bool
 }
@@ -101,7 +108,7 @@ func (t *Executor) newTests(ctx context.Context) (packages map[string]*newPackag
 	for _, file := range changed {
 		dir, name := path.Dir(file), path.Base(file)
 		if packages[dir] == nil {
-			packages[dir] = &newPackage{before: map[string][]byte{}, changed: map[string]bool{}}
+			packages[dir] = &newPackage{map[string]string{}, map[string][]byte{}, map[string]bool{}}
 		}
 		p := packages[dir]
 		if p.changed[name] = true; !strings.HasSuffix(name, "_test.go") {
@@ -117,14 +124,14 @@ func (t *Executor) newTests(ctx context.Context) (packages map[string]*newPackag
 		if now == nil {
 			continue // it is removed
 		}
-		names, err := mutant.GoTests(file, now, p.before[name])
+		tests, err := mutant.GoTests(file, now, p.before[name])
 		if err == nil && bytes.Contains(now, []byte("DIVISI_")) {
 			err = fmt.Errorf("%s names a variable of the program that tries the tests", file)
 		}
 		if err != nil {
 			broken = append(broken, err.Error())
 		}
-		p.tests = append(p.tests, names...)
+		maps.Copy(p.tests, tests)
 	}
 	maps.DeleteFunc(packages, func(_ string, p *newPackage) bool { return len(p.tests) == 0 })
 	return packages, broken, nil
@@ -142,7 +149,12 @@ func (t *Executor) kills(ctx context.Context, dir string, of *newPackage, budget
 	if err != nil {
 		return proof, err
 	}
-	return p.Prove(ctx, of.tests, budget)
+	about, tests := map[mutant.Test]mutant.About{}, []mutant.Test{}
+	for _, name := range slices.Sorted(maps.Keys(of.tests)) {
+		tests = append(tests, mutant.Test{Name: name})
+		about[mutant.Test{Name: name}] = mutant.About{Text: of.tests[name]}
+	}
+	return mutant.Prove(ctx, p, tests, about, budget)
 }
 
 // experiment is one with the package in a directory of the tree. Its commands run as gates do.

@@ -136,8 +136,35 @@ func (m *mutator) anchors(i int, text string) {
 	}
 }
 
+// instead are methods in place of others, leftOut those that a value can do without.
+var (
+	instead = map[string]string{
+		"some": "every", "every": "some", "min": "max", "max": "min", "startsWith": "endsWith", "endsWith": "startsWith",
+		"toUpperCase": "toLowerCase", "toLowerCase": "toUpperCase", "push": "unshift", "unshift": "push", "shift": "pop", "pop": "shift",
+	}
+	leftOut = strings.Fields("trim trimStart trimEnd filter sort reverse concat normalize flat slice")
+)
+
+// method calls another method, or none.
+func (m *mutator) method(i int, text string) {
+	open := i + 1
+	if m.text(open) != "(" || m.tokens[open].match < open {
+		return
+	}
+	if to := instead[text]; to != "" {
+		m.replace(mutant.Call, i, i, to)
+	}
+	if slices.Contains(leftOut, text) && m.text(i-1) == "." {
+		m.replace(mutant.Call, i-1, m.tokens[open].match, "")
+	}
+}
+
 func (m *mutator) word(i int, text string) {
-	if m.text(i-1) == "." || m.text(i-1) == "?." || m.isKey(i) {
+	if m.text(i-1) == "." || m.text(i-1) == "?." {
+		m.method(i, text)
+		return
+	}
+	if m.isKey(i) {
 		return
 	}
 	switch text {
@@ -179,7 +206,10 @@ func (m *mutator) condition(open int) {
 // returned makes a value undefined.
 func (m *mutator) returned(from, end int) {
 	text := m.source[m.tokens[from].from:m.tokens[end].to]
-	if text != "undefined" && text != "null" && text != "true" && text != "false" && text != "void 0" && len(text) <= maxText {
+	switch {
+	case text == "undefined" || text == "null" || text == "void 0":
+		m.replace(mutant.Returned, from, end, "true")
+	case text != "true" && text != "false" && len(text) <= maxText:
 		m.replace(mutant.Returned, from, end, "undefined")
 	}
 	if comma := m.comma(from); m.tokens[from].match == end && comma > 0 && m.text(from) == "[" {
@@ -226,6 +256,8 @@ func (m *mutator) operator(i int, text string) {
 	switch {
 	case text == "=>":
 		m.arrow(i)
+	case text == "?" && binary && m.text(i+1) != ":":
+		m.choice(i)
 	case text == "*" && (m.text(i+1) == "as" || m.text(i+1) == "from"), text == "??" && m.several(i):
 	case text == "!" && !binary && m.text(i+1) != "!" && m.text(i-1) != "!":
 		m.replace(mutant.Condition, i, i, "")
@@ -237,6 +269,23 @@ func (m *mutator) operator(i int, text string) {
 		}
 	case ok && binary && (!strings.ContainsAny(text, "<>") || m.compares(i)):
 		m.replace(to.kind, i, i, to.to)
+	}
+}
+
+// choice takes the other one of two values, where the condition is no operation.
+func (m *mutator) choice(i int) {
+	from := i
+	for j := i - 1; j >= 0; j-- {
+		text := m.text(j)
+		if o := m.tokens[j].match; o >= 0 && o < j && text != "}" {
+			j = o
+		} else if text != "." && text != "?." && (m.tokens[j].kind != word || !m.tokens[j].value) {
+			if m.tokens[j].kind == word || slices.Contains(strings.Fields("= ( , => : ? [ { ;"), text) {
+				m.replace(mutant.Condition, from, i-1, "!("+m.source[m.tokens[from].from:m.tokens[i-1].to]+")")
+			}
+			return
+		}
+		from = j
 	}
 }
 
@@ -403,7 +452,7 @@ func (m *mutator) replace(kind mutant.Kind, first, last int, text string) {
 		Mutant: mutant.Mutant{Kind: kind, File: m.file, Func: m.function(first), Line: line}, From: from, To: to, Alt: text,
 	}
 	c.Old, c.New = around(m.source[from:to]), around(text)
-	if strings.Trim(text, ";") == "" && kind != mutant.Condition && kind != mutant.Element {
+	if strings.Trim(text, ";") == "" && m.begins(first) {
 		c.Old, c.New = m.source[from:to], "" // a statement that is left out
 	}
 	m.changes = append(m.changes, c)

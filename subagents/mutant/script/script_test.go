@@ -39,6 +39,8 @@ func TestScriptMutants(t *testing.T) {
 		"an expression":      {"a.js", "x = a.replace(/\"</g, b) / c", []string{"constant: x = a.replace(/\"</g, b) / c -> x = a.replace(/\"</g, b) * c"}},
 		"a template":         {"a.js", "x = `a ${b > c ? `\"${d}` : e} < '`", []string{"boundary: x = `a ${b > c ? `\"${d}` : e} < '` -> x = `a ${b >= c ? `\"${d}` : e} < '`", "constant: x = `a ${b > c ? `\"${d}` : e} < '` -> x = `a ${b > c ? `\"` : e} < '`", "constant: x = `a ${b > c ? `\"${d}` : e} < '` -> x = `a ${b > c ? `\"${d}` : e} <`"}},
 		"tests in the file":  {"a.ts", "export const a = 1\nif (import.meta.vitest) {\n  const { it, expect } = import.meta.vitest\n  it('a', () => { expect(a).toBe(1) })\n}", []string{"constant: export const a = 1 -> export const a = 2", "condition: if (import.meta.vitest) { -> if (!(import.meta.vitest)) {"}},
+		"another method":     {"a.js", "x = a.some(b).trim()", []string{"call: x = a.some(b).trim() -> x = a.every(b).trim()", "call: x = a.some(b).trim() -> x = a.some(b)"}},
+		"a choice":           {"a.ts", "x = a.b(1) ? c : d; y = e && f ? g : h; let z: i = j?.k; function l(m?: n) {}", []string{"constant: x = a.b(1) ? c : d; y = e && f ? g : h; let z: i = j?.k; function l(m?: n) {} -> x = a.b(2) ? c : d; y = e && f ? g : h; let z: i = j?.k; function l(m?: n) {}", "condition: x = a.b(1) ? c : d; y = e && f ? g : h; let z: i = j?.k; function l(m?: n) {} -> x = !(a.b(1)) ? c : d; y = e && f ? g : h; let z: i = j?.k; function l(m?: n) {}", "condition: x = a.b(1) ? c : d; y = e && f ? g : h; let z: i = j?.k; function l(m?: n) {} -> x = a.b(1) ? c : d; y = e || f ? g : h; let z: i = j?.k; function l(m?: n) {}"}},
 		"words":              {"a.js", "x('no such name')\nf`a b`\ny = `a`", []string{"call: x('no such name') -> ", "constant: x('no such name') -> x('no such')", "constant: y = `a` -> y = ``"}},
 		"swapped values":     {"a.js", "function f() { return [a, b(c, d)] }", []string{"returned value: function f() { return [a, b(c, d)] } -> function f() { return undefined }", "returned value: function f() { return [a, b(c, d)] } -> function f() { return [b(c, d), a] }", "element: function f() { return [a, b(c, d)] } -> function f() { return [a] }"}},
 		"ends of a pattern":  {"a.js", "x = /^a$/i; y = /^/; z = /a\\$/", []string{"condition: x = /^a$/i; y = /^/; z = /a\\$/ -> x = /a$/i; y = /^/; z = /a\\$/", "condition: x = /^a$/i; y = /^/; z = /a\\$/ -> x = /^a/i; y = /^/; z = /a\\$/"}},
@@ -78,9 +80,9 @@ func TestScriptText(t *testing.T) {
 	}, funcs)
 	require.Equal(t, "// @ts-nocheck\nconst a = 2\n", textOf("a.ts", source, changes, 1)[:len("// @ts-nocheck\nconst a = 2\n")])
 	marked, _, _ := strings.Cut(textOf("a.ts", source, changes, 0), "\n;function")
-	require.Equal(t, "// @ts-nocheck\nconst a = 1\nfunction f(b: number): boolean {\n  'use strict';;divisiReached(\"2 4\");\n"+
-		"  if (b > a) {;divisiReached(\"3\"); return true }\n  return [b].some(x => (divisiReached(\"5\"), x.y))\n}\n"+
-		"class C { m = () => {;divisiReached(\"6\"); n() } }\n\n;divisiReached(\"1\");", marked)
+	require.Equal(t, "// @ts-nocheck\nconst a = 1\nfunction f(b: number): boolean {\n  'use strict';;divisiReached(\"2 4 5\");\n"+
+		"  if (b > a) {;divisiReached(\"3\"); return true }\n  return [b].some(x => (divisiReached(\"6\"), x.y))\n}\n"+
+		"class C { m = () => {;divisiReached(\"7\"); n() } }\n\n;divisiReached(\"1\");", marked)
 }
 
 // The names of tests have those of their suites.
