@@ -248,7 +248,7 @@ func (s *interpretedSide) with(
 		reached = append(reached, was.reachedBy(t)...)
 	}
 	all := slices.DeleteFunc(pairsOf(s.mutants, after.mutants), func(p Pair) bool {
-		return !slices.Contains(reached, p.Before.Number)
+		return !slices.Contains(reached, p.Before.Number) || p.After.Kind == Default // a test may give what was the default
 	})
 	all = t.likeliest(all, maxTried)
 	var kept []int

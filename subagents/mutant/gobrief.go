@@ -46,8 +46,21 @@ func (t *Touched) Named(name string) bool {
 	come := newValues(t.Product, t.Since)
 	own := namesIn(strings.Join(gained, "\n"))
 	return names[name] || slices.ContainsFunc(changedIn(t.Product, t.Since), func(f string) bool { return names[f] }) ||
-		slices.ContainsFunc(more, func(v string) bool { return names[v] && come[v] }) ||
+		slices.ContainsFunc(more, func(v string) bool { return come[v] && inUnits(v, names) }) ||
 		slices.ContainsFunc(own, func(n string) bool { return names[n] && !uses(t.Product, n) && uses(t.Since, n) })
+}
+
+// inUnits reports whether a value is among words, or a number with zeros behind one of them: 5000 ms of 5 s.
+func inUnits(value string, words map[string]bool) bool {
+	for word := value; word != ""; word = word[:len(word)-1] {
+		if words[word] {
+			return true
+		}
+		if !strings.HasSuffix(word, "0") {
+			break
+		}
+	}
+	return false
 }
 
 // newValues are the constants that came into files.

@@ -9,7 +9,7 @@ import (
 // What a brief asks for is no hidden change.
 func TestWhatABriefNames(t *testing.T) {
 	t.Parallel()
-	const was, now = "func Trim() int { return 1 }\n", "func Trim() int { return 2 }\n\ntype TrimError struct{}\n"
+	const was, now = "func Trim() int { return 1 }\n", "func Trim() int { return 2 }\n\nconst free = 3900\n\ntype TrimError struct{}\n"
 	for name, c := range map[string]struct {
 		brief, before, after string
 		want                 bool
@@ -24,6 +24,7 @@ func TestWhatABriefNames(t *testing.T) {
 		"another function":     {"Add Reset, which must forget all.", "if len(got) != 0 {", "if len(got) != 1 {", false},
 		"a new name":           {"Return a TrimError instead of text.", `if err.Error() != "no" {`, "if !errors.As(err, new(TrimError)) {", true},
 		"a new name elsewhere": {"Return a TrimError instead of text.", `if err.Error() != "no" {`, `if err.Error() != "yes" {`, false},
+		"a value in cents":     {"Shipping is free from now on at 39.00.", "if n != 4900 {", "if n != 3900 {", true},
 		"nothing":              {"", "if len(got) != 0 {", "if len(got) == 0 {", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,7 +21,8 @@ const (
 	Returned  Kind = "returned value"
 	Call      Kind = "call" // one that is not made
 	Element   Kind = "element"
-	Failure   Kind = "error" // one that is swallowed, another one, or one where there was none
+	Failure   Kind = "error"   // one that is swallowed, another one, or one where there was none
+	Default   Kind = "default" // of an argument
 )
 
 // Mutant is one small change of a program.

@@ -15,6 +15,8 @@ type Proof struct {
 	Kills, Known, Lives []Mutant
 	// Idle tells of new tests that find none of them: empty, always skipped, or true whatever the code does.
 	Idle []string
+	// Waiting are new tests that found none before time ran out.
+	Waiting []string
 	// Reached is how many mutants the new tests reach.
 	Reached int
 }
@@ -43,6 +45,8 @@ func (p Proof) Refusal() string {
 		return text.Some(p.Idle, maxNamed)
 	case len(p.Kills) > 0:
 		return ""
+	case len(p.Waiting) > 0:
+		return "no time to try all changes of the code; tests that had found none: " + text.Some(p.Waiting, maxNamed)
 	case p.Reached == 0:
 		return "the tests reach no statement of the package that they are in"
 	case len(p.Lives)+len(p.Known) == 0:

@@ -58,7 +58,11 @@ func Prove(ctx context.Context, s Suite, tests []Test, about map[Test]About, bud
 		}
 	}
 	for _, t := range tests {
-		if (!p.found[t] || !p.asserted) && p.tried[t] > 0 && (len(p.reach[t]) == 0 || p.tried[t] >= maxTests) {
+		switch ended := len(p.reach[t]) == 0 || p.tried[t] >= maxTests; {
+		case p.found[t] && p.asserted:
+		case !ended:
+			p.proof.Waiting = append(p.proof.Waiting, t.String())
+		case p.tried[t] > 0:
 			p.idle(t, fmt.Sprintf("none of %d changes of the code that it reaches makes an assertion of it fail", p.tried[t]))
 		}
 	}

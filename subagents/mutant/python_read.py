@@ -136,7 +136,7 @@ class Mutants:
         self.starts = [0]
         for line in self.data.split(b"\n"):
             self.starts.append(self.starts[-1] + len(line) + 1)
-        self.found, self.loads = [], False
+        self.found, self.loads, self.kind = [], False, None
 
     def span(self, node):
         return self.starts[node.lineno - 1] + node.col_offset, self.starts[node.end_lineno - 1] + node.end_col_offset
@@ -163,7 +163,7 @@ class Mutants:
     def function(self, node, prefix, loads=False):
         outer = getattr(self, "name", None)
         if loads:
-            self.loaded(prefix + node.name, [e for e in node.args.defaults + node.args.kw_defaults if e and plain(e)])
+            self.loaded(prefix + node.name, [e for e in node.args.defaults + node.args.kw_defaults if e and plain(e)], kind="default")
             if sys.version_info >= (3, 9):
                 self.loaded(prefix + node.name, [a for d in node.decorator_list if isinstance(d, ast.Call) for a in d.args + [
                     k.value for k in d.keywords] if plain(a)])
@@ -171,15 +171,16 @@ class Mutants:
         self.block(node.body)
         self.name = outer
 
-    def loaded(self, name, values, shown=None):
+    def loaded(self, name, values, shown=None, kind=None):
         """Values that code has which runs when the file is loaded."""
         for e in values:
             start, end = self.span(e)
             if end - start <= MAX_TEXT:
                 line = self.starts[e.lineno - 1], self.starts[e.lineno] - 1
                 self.name, self.loads, self.left, self.shown = name, True, MOST, shown or (line[0], max(end, line[1]))
+                self.kind = kind
                 self.expression(e, member=True)
-        self.loads = False
+        self.loads, self.kind = False, None
 
     def block(self, body):
         for s in body:
@@ -313,7 +314,7 @@ class Mutants:
         if self.left > 0:
             self.left -= 1
             self.found.append({
-                "Kind": kind, "Func": self.name, "Line": self.data.count(b"\n", 0, start) + 1, "From": start, "To": end,
+                "Kind": self.kind or kind, "Func": self.name, "Line": self.data.count(b"\n", 0, start) + 1, "From": start, "To": end,
                 "Alt": alt, "Old": self.of(*self.shown).strip(), "New": new.strip(), "Loads": self.loads,
             })
 

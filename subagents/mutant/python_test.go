@@ -113,7 +113,7 @@ class C:
 	}
 	require.Equal(t, []string{
 		"4 LIMIT boundary: LIMIT = 10 >= 9", "4 LIMIT constant: LIMIT = 11 > 9", "4 LIMIT constant: LIMIT = 10 > 10",
-		"7 f constant: def f(a: int = 2, *rest):", "6 f constant: @decorate(2)",
+		"7 f default: def f(a: int = 2, *rest):", "6 f constant: @decorate(2)",
 		"9 f condition: a < 3 or rest", "9 f boundary: a <= 3 and rest", "9 f constant: a < 4 and rest",
 		"9 f condition: a < 3 and not rest",
 		"10 f constant: return ''", "13 f call: ", "14 f element: c if d else e but for the first",
