@@ -303,10 +303,11 @@ func (p *GoPackage) Try(ctx context.Context, v Version, number int, tests []Test
 	if v == Old && !p.had {
 		return ran, nil
 	}
-	flags, ok := []string{"-test.v"}, false
+	flags := []string{"-test.v"}
 	if len(tests) > 0 {
 		flags = append(flags, only(tests))
 	}
+	var ok bool
 	if number == 0 {
 		ran.Reached = map[Test][]int{}
 		ran.Reached[Test{}], ran.Said, ok, err = p.control(ctx, string(v), flags, limit)

@@ -90,8 +90,8 @@ func of(dir string) string {
 	return "the package in " + dir
 }
 
-// newPackage is a package with new tests: their texts by their names, its test files that the patch changes as they were before, and its other
-// files that it changes.
+// newPackage is a package with new tests: their texts by their names, its test files that the patch changes as they were before,
+// and its other files that it changes.
 type newPackage struct {
 	tests   map[string]string
 	before  map[string][]byte

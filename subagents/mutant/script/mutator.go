@@ -140,7 +140,8 @@ func (m *mutator) anchors(i int, text string) {
 var (
 	instead = map[string]string{
 		"some": "every", "every": "some", "min": "max", "max": "min", "startsWith": "endsWith", "endsWith": "startsWith",
-		"toUpperCase": "toLowerCase", "toLowerCase": "toUpperCase", "push": "unshift", "unshift": "push", "shift": "pop", "pop": "shift",
+		"toUpperCase": "toLowerCase", "toLowerCase": "toUpperCase", "push": "unshift", "unshift": "push", "shift": "pop",
+		"pop": "shift",
 	}
 	leftOut = strings.Fields("trim trimStart trimEnd filter sort reverse concat normalize flat slice")
 )
