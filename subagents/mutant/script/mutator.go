@@ -2,10 +2,8 @@ package script
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
-	"divisi/internal/lazyregexp"
 	"divisi/subagents/mutant"
 )
 
@@ -64,100 +62,11 @@ func (m *mutator) token(i int) {
 	m.call(i)
 }
 
-func nextNumber(text string) string {
-	n, err := strconv.ParseInt(strings.TrimSuffix(text, "n"), 10, 52)
-	if err != nil {
-		return ""
-	}
-	return strconv.FormatInt(n+1, 10) + text[len(strings.TrimSuffix(text, "n")):]
-}
-
 // isKey reports whether a token is the key of a property.
 func (m *mutator) isKey(i int) bool {
 	p := m.tokens[i].parent
 	return p >= 0 && m.text(p) == "{" && slices.Contains([]string{":", "(", "="}, m.text(i+1)) && !m.ternary(i+1) &&
 		m.text(i-1) != "case"
-}
-
-// quoted empties a string, or fills an empty one.
-func (m *mutator) quoted(i int, text string) {
-	before, after := m.text(i-1), m.text(i+1)
-	switch {
-	case slices.Contains(strings.Fields("import from with export | & <"), before) && before != m.text(i-2)+before, m.isKey(i),
-		before == "(" && (m.text(i-2) == "require" || m.text(i-2) == "import"), after == ">" || after == "|" || after == "&",
-		before == "{" || before == ";" || before == "}" || before == "": // a directive
-		return
-	}
-	last := strings.LastIndexByte(strings.TrimRight(text[:len(text)-1], " "), ' ')
-	switch {
-	case len(text) == 2:
-		m.replace(mutant.Constant, i, i, text[:1]+"x"+text[1:])
-	case last > 1: // a part of it is less than all
-		m.replace(mutant.Constant, i, i, text[:last]+text[:1])
-	default:
-		m.replace(mutant.Constant, i, i, text[:1]+text[:1])
-	}
-}
-
-// template leaves the last word or value of a text with values out.
-func (m *mutator) template(i int, text string) {
-	first := max(i, m.tokens[i].match)
-	if m.tokens[i].match >= 0 {
-		first = min(i, m.tokens[i].match)
-	}
-	if !strings.HasSuffix(text, "`") || len(text) < 2 || first > 0 && m.tokens[first-1].value {
-		return // it goes on, or a function reads it
-	}
-	if last := strings.LastIndexByte(strings.TrimRight(text[:len(text)-1], " "), ' '); last > 0 {
-		m.replace(mutant.Constant, i, i, text[:last]+"`")
-		return
-	}
-	before := i - 1
-	for ; before > first && !strings.HasSuffix(m.text(before), "${"); before-- {
-		if o := m.tokens[before].match; o >= 0 && o < before {
-			before = o
-		}
-	}
-	if head := strings.TrimSuffix(m.text(before), "${"); first < i {
-		m.replace(mutant.Constant, before, i, head+"`")
-	} else if len(text) > 2 {
-		m.replace(mutant.Constant, i, i, "``")
-	}
-}
-
-// anchors has an expression match within a text, too.
-func (m *mutator) anchors(i int, text string) {
-	end := strings.LastIndexByte(text, '/')
-	if strings.HasPrefix(text, "/^") && end > 2 {
-		m.replace(mutant.Condition, i, i, "/"+text[2:])
-	}
-	if strings.HasSuffix(text[:end], "$") && !strings.HasSuffix(text[:end], `\$`) && end > 2 {
-		m.replace(mutant.Condition, i, i, text[:end-1]+text[end:])
-	}
-}
-
-// instead are methods in place of others, leftOut those that a value can do without.
-var (
-	instead = map[string]string{
-		"some": "every", "every": "some", "min": "max", "max": "min", "startsWith": "endsWith", "endsWith": "startsWith",
-		"toUpperCase": "toLowerCase", "toLowerCase": "toUpperCase", "push": "unshift", "unshift": "push", "shift": "pop",
-		"pop": "shift",
-	}
-	leftOut = strings.Fields("trim trimStart trimEnd filter sort reverse concat normalize flat slice")
-)
-
-// method calls another method, or none.
-func (m *mutator) method(i int, text string) {
-	open := i + 1
-	if m.text(open) != "(" || m.tokens[open].match < open {
-		return
-	}
-	if to := instead[text]; to != "" {
-		m.replace(mutant.Call, i, i, to)
-	}
-	if slices.Contains(leftOut, text) && m.text(i-1) == "." {
-		m.replace(mutant.Call, i-1, m.tokens[open].match, "")
-	}
 }
 
 func (m *mutator) word(i int, text string) {
@@ -368,51 +277,6 @@ func (m *mutator) element(i int, text string) {
 		end--
 	}
 	m.replace(mutant.Element, comma, end-1, "")
-}
-
-// untouched are calls without which a program hangs or ends otherwise than by a test; told are those that a failure is
-// handed to.
-var (
-	untouched = lazyregexp.New(`(?i)(?:^|\.)(?:resolve\w*|reject|done|next|callback|cb|end|close|exit|super|require|push)$`)
-	told      = lazyregexp.New(`^(?:callback|cb|done|next|reject)$`)
-	failures  = lazyregexp.New(`^(?:e|er|err|error)$`)
-	called    = lazyregexp.New(`^(?:await|void|[\w$#]+)$`)
-)
-
-// call leaves a call out that is a statement, or the value of a property, or the failure that one hands on.
-func (m *mutator) call(i int) {
-	if told.MatchString(m.text(i)) && m.text(i+1) == "(" && failures.MatchString(m.text(i+2)) && m.text(i+3) == ")" {
-		m.replace(mutant.Failure, i+2, i+2, "null")
-	}
-	if m.tokens[i].kind != word || !called.MatchString(m.text(i)) || slices.Contains(statementWords, m.text(i)) || !m.begins(i) {
-		return
-	}
-	end := m.end(i)
-	if end <= i || m.tokens[end].to-m.tokens[i].from > maxText {
-		return
-	}
-	if m.assigns(i, end) {
-		m.replace(mutant.Constant, i, end, m.nothing(end))
-	}
-	name := ""
-	if m.text(end) != ")" {
-		return
-	}
-	for j := i; j <= end; j++ {
-		switch text := m.text(j); {
-		case text == "(" || text == "[":
-			if text == "(" && untouched.MatchString(name) {
-				return
-			}
-			j, name = m.tokens[j].match, ""
-		case text == "await" || text == "void":
-		case m.tokens[j].kind == word || text == "." || text == "?." || m.typed && text == "!":
-			name += strings.TrimPrefix(text, "?")
-		default:
-			return
-		}
-	}
-	m.replace(mutant.Call, i, end, m.nothing(end))
 }
 
 // assigns reports whether a statement gives a property a value.
