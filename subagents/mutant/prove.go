@@ -10,7 +10,7 @@ import (
 const (
 	// maxTests bounds how many mutants are tried in vain with one test, maxProofs after how many that only new tests find no more
 	// are tried once each test has found one.
-	maxTests, maxProofs = 20, 3
+	maxTests, maxProofs = 40, 3
 	// maxAlone bounds the tests that run alone to learn what each reaches.
 	maxAlone = 20
 )
