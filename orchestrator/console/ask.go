@@ -12,6 +12,7 @@ import (
 
 	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/stats"
 )
 
 // Question is a plan, as JSON, that a person is asked about. Refused is what is wrong with the plan as the person edited it
@@ -53,7 +54,9 @@ func (c *Console) Approve(ctx context.Context, in io.Reader, q Question) (said A
 	}
 	width, d := c.textWidth(), q.approval()
 	var shown strings.Builder
-	if err := q.write(&shown, width); err != nil {
+	if q.Refused != nil {
+		shown.WriteString(display.Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before?\n")
+	} else if err := c.writePlan(&shown, q.Plan, width); err != nil {
 		return said, err
 	}
 	d.ways(&planText{b: &shown, width: width})
@@ -74,15 +77,28 @@ func (c *Console) Approve(ctx context.Context, in io.Reader, q Question) (said A
 	})
 }
 
-// write writes what is asked about.
-func (q *Question) write(w *strings.Builder, width int) error {
-	if q.Refused != nil {
-		w.WriteString(display.Visible(q.Refused.Error()) + "\n\nThe edited plan is invalid. Run the plan from before?\n")
-		return nil
+// writePlan writes a plan that is asked about, with what the run used so far and is likely to use.
+func (c *Console) writePlan(w *strings.Builder, data json.RawMessage, width int) error {
+	var plan view.Plan
+	if err := json.Unmarshal(data, &plan); err != nil {
+		return fmt.Errorf("read a plan: %w", err)
 	}
-	err := Plan(w, q.Plan, width)
-	w.WriteString("\nRun this plan?\n")
+	err := Plan(w, data, width)
+	w.WriteString(c.outlook(&plan) + "\nRun this plan?\n")
 	return err
+}
+
+// outlook is what the run that is followed used so far, and what the rest is likely to use, in a line. A plan, if there is one,
+// waits for approval.
+func (c *Console) outlook(plan *view.Plan) string {
+	width := c.textWidth()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.view.Run == "" {
+		return ""
+	}
+	line := "The run: " + stats.OutlookWith(c.view.State, c.opts.Now(), plan).String() + "."
+	return strings.Join(display.Wrap(line, width), "\n") + "\n"
 }
 
 // textWidth is the width of a text on the terminal.

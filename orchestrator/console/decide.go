@@ -50,7 +50,7 @@ func (c *Console) Decide(ctx context.Context, in io.Reader, d Asked) (said act.D
 	}
 	width := c.textWidth()
 	prompt := wrapPrompt(d.prompt(), width)
-	return said, c.converse(ctx, in, d.text(width, false), prompt, func(words string) (again string) {
+	return said, c.converse(ctx, in, c.outlook(nil)+d.text(width, false), prompt, func(words string) (again string) {
 		if words == whole && d.several() {
 			return d.text(width, true) + prompt
 		}

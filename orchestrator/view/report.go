@@ -91,6 +91,8 @@ type Report struct {
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines []Quarantine `json:"quarantines,omitempty"`
 	Times       stats.Times  `json:"times"`
+	// Outlook is what the run used so far, and what the rest is likely to use.
+	Outlook stats.Outlook `json:"outlook,omitzero"`
 	// Now lists the work of the agents and gates of an active run, the longest first.
 	Now []string `json:"now,omitempty"`
 	// Flakes are failures of gates on a tree that they passed on when they ran once more.
@@ -162,7 +164,7 @@ func Live(s *run.State, now time.Time) Report {
 	if s.Status.Ended() {
 		return r
 	}
-	r.Times, r.Next = stats.TimesAt(s, now), advice.Live(s)
+	r.Times, r.Outlook, r.Next = stats.TimesAt(s, now), stats.OutlookOf(s, now), advice.Live(s)
 	for _, a := range Agents(s) {
 		r.Now = append(r.Now, fmt.Sprintf("%s (%s) %s", a.ID, text.Span(now.Sub(time.UnixMilli(a.Since))), a.Doing))
 	}
@@ -183,7 +185,7 @@ func Of(s *run.State) Report {
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
-		Flakes: s.Proofs.Flakes(), Times: stats.TimesOf(s),
+		Flakes: s.Proofs.Flakes(), Times: stats.TimesOf(s), Outlook: stats.OutlookOf(s, s.Time),
 		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
 		Untried: Untried(s, len(s.Tasks.Order)),
 		Quotas:  s.Quotas.UsedUp(time.Now()),

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"time"
@@ -20,11 +21,14 @@ type Row struct {
 	Progress string `json:"progress"`
 	Age      int    `json:"age_seconds"`
 	Tokens   int    `json:"tokens"`
+	// Left is what its rest is likely to use; empty where nothing tells.
+	Left string `json:"left,omitempty"`
 	// WaitsOn is a decision, a person, a machine or a quota; WaitsFor is which. Both are empty where it waits for nothing.
 	WaitsOn  string `json:"waits_on,omitempty"`
 	WaitsFor string `json:"waits_for,omitempty"`
 
 	repo, goal string
+	took       time.Duration
 }
 
 // killed is the status of a run whose process has ended before it.
@@ -34,8 +38,9 @@ const killed = "killed"
 func RowOf(id, status string, data json.RawMessage, now time.Time) (row Row, err error) {
 	return row, render(data, func(r *view.Report) {
 		row = Row{
-			Run: id, Status: status, Age: int(now.Sub(r.Created).Seconds()), Tokens: r.Usage.Total(),
+			Run: id, Status: status, Age: int(now.Sub(r.Created).Seconds()), Tokens: r.Usage.Total(), Left: r.Outlook.Left(),
 			repo: path.Base(r.Repo), goal: r.Goal,
+			took: time.Duration(cmp.Or(r.Outlook.Seconds, r.Times.WallSeconds) * float64(time.Second)),
 		}
 		row.WaitsOn, row.WaitsFor = r.Awaits()
 		if status == killed {
@@ -54,16 +59,23 @@ var runColumns = []column[Row]{
 	{"age", 60, true, func(r *Row) string {
 		return unless0(r.Age, text.Age(time.Duration(r.Age)*time.Second))
 	}},
-	{"tokens", 70, true, func(r *Row) string { return unless0(r.Tokens, text.Tokens(r.Tokens)) }},
-	{"repository", 90, false, func(r *Row) string { return r.repo }},
+	{"tokens", 90, true, func(r *Row) string { return unless0(r.Tokens, text.Tokens(r.Tokens)) }},
+	{"took", 100, true, func(r *Row) string { return unless0(int(r.took.Seconds()), text.Span(r.took)) }},
+	{"to go", 140, true, func(r *Row) string { return r.Left }},
+	{"repository", 120, false, func(r *Row) string { return r.repo }},
+	{"goal", 60, false, func(r *Row) string { return r.goal }},
 	{"waits for", 0, false, func(r *Row) string {
 		if r.WaitsOn == "" {
 			return r.Error
 		}
 		return r.WaitsOn + ": " + r.WaitsFor
 	}},
-	{"goal", 80, false, func(r *Row) string { return r.goal }},
 }
 
 // Runs are the lines of a table of runs, at most width cells wide.
 func Runs(rows []Row, width int) []string { return table(runColumns, rows, width) }
+
+// Outlook is what a run used so far, and what the rest is likely to use, in a line, from its report as JSON.
+func Outlook(data json.RawMessage) (line string, err error) {
+	return line, render(data, func(r *view.Report) { line = r.Outlook.String() })
+}

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -46,18 +47,21 @@ func unless0(n int, s string) string {
 func table[T any](columns []column[T], things []T, width int) []string {
 	width = max(width, 20)
 	rows, left, right := make([][]string, len(things)+1), width, []int(nil)
-	for _, c := range columns {
+	for i, c := range columns {
 		cells, widest := []string{c.head}, 0
-		for i := range things {
-			cells = append(cells, display.Safe(c.cell(&things[i])))
-			widest = max(widest, lipgloss.Width(cells[i+1]))
+		for n := range things {
+			cells = append(cells, display.Safe(c.cell(&things[n])))
+			widest = max(widest, lipgloss.Width(cells[n+1]))
 		}
 		if width < c.from || widest == 0 {
 			continue
 		}
 		widest = min(left, max(widest, len(c.head)))
-		if c.head == "task" {
+		switch {
+		case c.head == "task":
 			widest = min(widest, max(12, width*2/5))
+		case c.head == "goal" && slices.ContainsFunc(things, func(t T) bool { return columns[i+1].cell(&t) != "" }):
+			widest = min(widest, max(12, width/5)) // there is no room for much else
 		}
 		if widest < len(c.head) {
 			continue

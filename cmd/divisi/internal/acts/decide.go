@@ -17,6 +17,7 @@ import (
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/console/reports"
 )
 
 // NewDecide makes divisi decide.
@@ -75,6 +76,9 @@ func (g *Globals) Walk(ctx context.Context, run string) (err error) {
 	case !g.Interactive():
 		return g.Print(func(b *strings.Builder) error { listDecisions(b, run, open); return nil }, open)
 	}
+	if err := g.tellOutlook(ctx, run); err != nil {
+		return err
+	}
 	show := g.NewConsole()
 	defer func() { err = errors.Join(err, show.Close()) }()
 	// What was refused because it is another decision by now, or was taken back, is shown again.
@@ -124,6 +128,19 @@ func (g *Globals) walkAlike(
 		into[alike[i].Key()] = true
 	}
 	return nil
+}
+
+// tellOutlook prints what a run used so far, and what the rest is likely to use.
+func (g *Globals) tellOutlook(ctx context.Context, run string) error {
+	s, err := g.Runs().Summary(ctx, run)
+	if err != nil {
+		return err
+	}
+	line, err := reports.Outlook(s.Report)
+	if err == nil {
+		_, err = fmt.Fprintf(g.Out, "%s: %s\n", run, line)
+	}
+	return err
 }
 
 // openDecisions are those of a run.

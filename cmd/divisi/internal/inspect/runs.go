@@ -22,9 +22,9 @@ func NewRuns(g *Globals) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs",
-		Long: `List the runs here, or on the server of --on, newest first: state, progress, age, tokens, repository, and what a
-run waits for: a decision, a person, a machine or a quota. On a terminal the table fits its width. With
---output json each run is its report, with the same fields.`,
+		Long: `List the runs here, or on the server of --on, newest first: state, progress, age, tokens and time so far and
+to go, repository, goal, and what a run waits for: a decision, a person, a machine or a quota. On a terminal the table fits
+its width. With --output json each run is its report, with the same fields.`,
 		Example: "  divisi runs\n  divisi runs --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(c *cobra.Command, _ []string) error { return g.listRuns(c.Context()) },
