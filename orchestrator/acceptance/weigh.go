@@ -83,7 +83,7 @@ func (c *sides) covered(kind int) bool {
 func (c *sides) excuse(k kin) {
 	c[1].Add(told(k))
 	if c[0][testsource.Once] <= c[1][testsource.Once] && c[0][testsource.Tests] < c[1][testsource.Tests] &&
-		!c.worse(testsource.Cases) && kept(k) {
+		!c.worse(testsource.Cases) {
 		for kind := testsource.Assertions; kind <= testsource.Exact; kind++ { // rows became tests
 			c[1][kind] = max(c[0][kind], c[1][kind])
 		}
@@ -170,22 +170,6 @@ func toldIn(lost, gained []testsource.Said) []testsource.Said {
 
 // maxPaired bounds the names beside two values that are compared one by one.
 const maxPaired = 500
-
-// maxKept bounds the text that is searched for values, in bytes.
-const maxKept = 1 << 30
-
-// kept reports whether tests still have all values that they expected.
-func kept(k kin) bool {
-	var now strings.Builder
-	for _, u := range k[1] {
-		now.WriteString(u.Text)
-	}
-	left := maxKept
-	return !slices.ContainsFunc(k.literals()[0], func(l testsource.Literal) bool {
-		left -= now.Len()
-		return left < 0 || l.Kind != 'b' && !strings.Contains(now.String(), l.Text)
-	})
-}
 
 // merged reports whether tests are fewer because they were joined: no row and no assertion is gone.
 func (c *sides) merged(k kin) bool {

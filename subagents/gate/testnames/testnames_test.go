@@ -60,6 +60,14 @@ func TestWhatDidNotRun(t *testing.T) {
 	}
 }
 
+// A test that gets tests in it has their titles behind its own.
+func TestATestGetsTests(t *testing.T) {
+	t.Parallel()
+	now := &Tests{}
+	now.Pass("a", "sums > of two > x")
+	require.Equal(t, List{{"a", "sum"}, {"b", "sums"}}, now.Missing(List{{"a", "sum"}, {"a", "sums"}, {"a", "sums > of two"}, {"b", "sums"}}, false))
+}
+
 func TestParent(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
