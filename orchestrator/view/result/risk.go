@@ -49,8 +49,8 @@ const (
 )
 
 // Risks are the landed tasks that a person reads first, the riskiest first: unread or unverified, accepted in spite of a doubt,
-// with changed tests, those that were not tried first, unlike the other shards, large. Tasks with the same reasons come by their size. One without a reason is
-// not among them.
+// with changed tests (those that were not tried first), unlike the other shards, large. Tasks with the same reasons come by their
+// size. One without a reason is not among them.
 func Risks(s *run.State) (out []Risk) {
 	half := median(s)
 	_, why := s.Untried()
