@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -171,7 +172,12 @@ func decisionLine(d *run.Decided) string {
 	if a.Text != "" {
 		said += ": " + text.Line(a.Text)
 	}
+	if !a.NotBefore.IsZero() {
+		said += "; held back until " + a.NotBefore.Local().Format(time.TimeOnly)
+	}
 	switch {
+	case d.Kind == run.DecideAct && !d.Closed && d.Back == "":
+		return fmt.Sprintf("%s asks for %s: %s", a.By, cmp.Or(strings.Join(text.Few(d.With, 6), ", "), d.About, "the run"), said)
 	case d.Hold != nil:
 		return fmt.Sprintf("template %s is held: %s", d.Hold.Template, d.Hold.Why())
 	case d.Back != "":

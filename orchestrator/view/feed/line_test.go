@@ -134,3 +134,14 @@ func TestWhatBecomesOfABatch(t *testing.T) {
 		require.Equal(t, want, landingLine(data).Text)
 	}
 }
+
+func TestWhatIsHeldBackSaysUntilWhen(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 11, 30, 12, 57, 51, 0, time.Local)
+	a := run.Answer{ID: "held-26", Option: "skip", Text: "no use", By: "user:ada", NotBefore: until}
+	require.Equal(t, "user:ada asks for three: skip: no use; held back until 12:57:51",
+		decisionLine(&run.Decided{Kind: run.DecideAct, With: []string{"three"}, Answer: a}))
+	a.Option, a.Text = "accept", ""
+	require.Equal(t, "user:ada answers the patch held-26: accept; held back until 12:57:51",
+		decisionLine(&run.Decided{Kind: run.DecidePatch, Answer: a}))
+}
