@@ -20,6 +20,7 @@ var renamed = map[string]string{
 func current(root *cobra.Command, args []string) (now []string, notice string) {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.SetInterspersed(false)
+	flags.Usage = func() {} // of --help, which cobra writes
 	flags.AddFlagSet(root.PersistentFlags())
 	err := flags.Parse(args)
 	flags.Visit(func(f *pflag.Flag) { f.Changed = false }) // cobra parses them again
