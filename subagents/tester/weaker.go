@@ -172,7 +172,7 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, p *patched,
 	for _, w := range c.Weaker {
 		r.Signatures = append(r.Signatures, line(w.In(c.dir)))
 	}
-	if c.Untried > 0 && len(c.Kept) < leastKept || len(c.Waiting) > 0 {
+	if c.named == 0 && (c.Untried > 0 && len(c.Kept) < leastKept || len(c.Waiting) > 0) {
 		r.Tail += line(fmt.Sprintf("no time for %d changes of the code of %s; tests that had noticed none: %s", c.Untried,
 			of(dir), cmp.Or(text.Some(c.Waiting, maxWaiting), "none"))) + "\n"
 	}
