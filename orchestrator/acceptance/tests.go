@@ -10,6 +10,7 @@ import (
 	"divisi/internal/text"
 	"divisi/orchestrator/acceptance/testsource"
 	"divisi/orchestrator/acceptance/testsource/gosource"
+	"divisi/subagents/mutant"
 )
 
 var kindNames = [testsource.Kinds]string{
@@ -73,7 +74,8 @@ var compared = map[int]bool{testsource.Go: true, testsource.Script: true, testso
 // unspoken are lines that say nothing of what a test does.
 var unspoken = re(`^(?://|#|import |from |\)$|"[\w./~-]+"$)`)
 
-// suspects are the files with tests in which something differs that no rename of the code explains.
+// suspects are the files with tests in which something differs that no rename of the code explains, and those with data of tests
+// that lose some.
 func (p *Patch) suspects() (paths []string) {
 	speaks := func(l line) bool { return !unspoken.MatchString(l.text) }
 	code := slices.ContainsFunc(p.files, func(f *file) bool { return f.language < 0 && f.changed() })
@@ -82,6 +84,9 @@ func (p *Patch) suspects() (paths []string) {
 		if f.language >= 0 && compared[f.language] && f.Before != nil && f.After != nil && (!code || !p.renamed(f)) &&
 			!f.renamedBy(names) &&
 			(p.differ[f.Path] || slices.ContainsFunc(f.lost, speaks)) {
+			paths = append(paths, f.Path)
+		}
+		if f.Before != nil && len(f.lost) > 0 && mutant.IsData(f.Path) {
 			paths = append(paths, f.Path)
 		}
 	}

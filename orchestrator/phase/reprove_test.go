@@ -3,6 +3,7 @@ package phase_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -151,7 +152,7 @@ func TestASecondProofThatDiffers(t *testing.T) {
 			actions, _, err := decision.Take(l.State, run.Answer{ID: open[0].ID, Option: option, By: "user:ann"})
 			require.NoError(t, err)
 			l.Do(actions)
-			for _, action := range decision.Carry(l.State) {
+			for _, action := range decision.Carry(l.State, time.Time{}) {
 				if isolate, ok := action.(run.Isolate); ok {
 					action = run.SetRun(run.Data{Quarantine: &isolate.Quarantine})
 				}

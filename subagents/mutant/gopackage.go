@@ -298,7 +298,7 @@ func (p *GoPackage) none() int {
 // All implements Suite.
 func (p *GoPackage) All() []Mutant { return p.Mutants }
 
-// Try implements Suite. A test that is asked for, and of which nothing is told when the program does not end well, is broken.
+// Try implements Suite. A test that is asked for is broken where the program does not end well and tells nothing of it.
 func (p *GoPackage) Try(ctx context.Context, v Version, number int, tests []Test, limit time.Duration) (ran Ran, err error) {
 	if v == Old && !p.had {
 		return ran, nil
