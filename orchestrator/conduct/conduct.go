@@ -215,7 +215,7 @@ func (h *Half) conductorConfig(setup string) conductor.Config {
 		AllowUnread: h.unread, Notices: h.Notices, Clock: depot.Now, NewID: depot.NewID, Log: h.Log, Tree: h.Tree,
 		Approve: h.approver(), Closing: h.recording, Setup: setup, Interactive: h.Approve != nil, Publish: h.from().publish,
 		Person: depot.Account(), OnDoubt: h.OnDoubt,
-		Decide: h.decider(), Keys: h.Spec.Keys, Version: release.Version(), Ordered: h.Ordered,
+		Decide: h.decider(), AskHeld: h.AskHeld, Keys: h.Spec.Keys, Version: release.Version(), Ordered: h.Ordered,
 		Signs: h.Signs, Held: h.Held, Asked: h.Asked, Caller: h.Caller,
 	}
 	if h.ProveTwin != nil {

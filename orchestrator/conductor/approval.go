@@ -184,37 +184,62 @@ type askDecision struct {
 }
 
 func (c *Conductor) ask(ctx context.Context, d run.Decision) {
-	c.deciding, c.shown[d.ID] = true, true
-	asked := c.question.begin(ctx, d.ID, d.Kind == run.DecideAct)
+	c.shown[d.ID] = true
+	c.put(ctx, d.ID, false, func(ctx context.Context) (act.Args, error) {
+		said, err := c.cfg.Decide(ctx, d)
+		switch {
+		case err != nil: // it stays open, and can be answered by a request
+			return nil, fmt.Errorf("no answer could be read for %s: %w", d.Text, err)
+		case said.Option == "":
+			return nil, nil
+		case c.cfg.AskHeld != nil:
+			return act.ByHand(said), nil
+		}
+		return said, nil
+	})
+}
+
+// askHeld asks whether an answer is taken back, as long as the run holds it back.
+func (c *Conductor) askHeld(ctx context.Context, id string) {
+	c.put(ctx, id, true, func(ctx context.Context) (act.Args, error) {
+		switch undo, now, err := c.cfg.AskHeld(ctx, id); {
+		case err != nil:
+			return nil, err
+		case undo:
+			return act.TakeBack{Decision: id}, nil
+		case now:
+			return act.Apply{Decision: id}, nil
+		}
+		return nil, nil
+	})
+}
+
+// put puts a question to a person, and does what it leads to; nil for nothing.
+func (c *Conductor) put(ctx context.Context, id string, held bool, question func(context.Context) (act.Args, error)) {
+	c.deciding = true
+	asked := c.question.begin(ctx, id, held)
 	c.askers.Go(func() {
-		said, err := c.cfg.Decide(asked, d)
+		a, err := question(asked)
 		c.deliver(ctx, func(ctx context.Context) error {
 			recalled := errors.As(context.Cause(asked), new(*answeredError))
 			c.deciding = false
 			c.question.over(nil)
 			switch {
-			case err == nil:
-				return c.answered(ctx, d, said)
-			case !recalled: // it stays open, and can be answered by a request
-				c.cfg.Log.Warn().Err(err).Msg("no answer could be read for " + d.Text)
+			case err == nil && a != nil:
+				return c.answered(ctx, a)
+			case err != nil && !recalled:
+				c.cfg.Log.Warn().Err(err).Msg("a question was not answered")
 			}
 			return nil
 		})
 	})
 }
 
-// answered does what a person answered on the terminal of this process, and asks whether that is to be undone while it can be.
-// Without an option the decision stays open. An answer about one that was decided meanwhile is about nothing else.
-func (c *Conductor) answered(ctx context.Context, d run.Decision, said act.Decide) error {
-	a := act.ByHand(said)
-	switch {
-	case said.Option == "":
-		return nil
-	case d.Kind == run.DecideAct && said.Option == optionUndo:
-		a = act.TakeBack{Decision: d.ID}
-		delete(c.shown, d.ID)
-	case d.Kind == run.DecideAct:
-		a = act.Apply{Decision: d.ID}
+// answered does what a person answered on the terminal of this process, and asks whether that is to be undone while it can be. An
+// answer about a decision that was decided meanwhile is about nothing else.
+func (c *Conductor) answered(ctx context.Context, a act.Args) error {
+	if back, is := a.(act.TakeBack); is {
+		delete(c.shown, back.Decision)
 	}
 	outcome, err := c.Do(ctx, a, "")
 	var no *request.RefusedError
@@ -222,13 +247,10 @@ func (c *Conductor) answered(ctx context.Context, d run.Decision, said act.Decid
 		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"your answer was not applied: " + no.Reason}}})
 	}
 	for _, id := range act.HeldIn(outcome) {
-		c.ask(ctx, run.Decision{Kind: run.DecideAct, ID: id})
+		c.askHeld(ctx, id)
 	}
 	return err
 }
-
-// optionUndo takes back an answer that the run holds back. Any other one has the run act on it at once.
-const optionUndo = "undo"
 
 func (c *Conductor) decided(ctx context.Context, a answer) error {
 	switch {

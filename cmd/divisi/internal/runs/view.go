@@ -45,6 +45,9 @@ func (g *Globals) machine(h *orchestrator.Machine, sandbox string) (*view, error
 	switch {
 	case g.Interactive():
 		h.Approve, h.Decide = v.approve, v.decide
+		if g.ByHand() {
+			h.AskHeld = v.held
+		}
 	case g.Wait:
 		h.Approve = answeredElsewhere
 	}
@@ -93,14 +96,15 @@ func (v *view) decide(ctx context.Context, d orchestrator.Decision) (orchestrato
 	}
 	v.asking.Lock()
 	defer v.asking.Unlock()
-	if d.Kind == "act" { // the answer before, which the run holds back
-		if !v.ByHand() {
-			return orchestrator.Choice{Option: console.Now}, nil
-		}
-		does, err := v.AskHeld(ctx, v.console())
-		return orchestrator.Choice{Option: does}, err
-	}
 	return v.Choose(ctx, v.console(), d, "later: divisi decide "+d.Run)
+}
+
+// held asks what becomes of the answer before, as long as the run holds it back.
+func (v *view) held(ctx context.Context, _ string) (undo, now bool, err error) {
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	does, err := v.AskHeld(ctx, v.console())
+	return does == console.Undo, does == console.Now, err
 }
 
 // viewGrace is how long the output may take to show the last events of a run that has ended.
