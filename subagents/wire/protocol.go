@@ -23,7 +23,7 @@ import (
 var Protocol = 11
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
-const oldest = 9
+const oldest = 10
 
 // Speaks is the protocol of a version.
 func Speaks(version string) bus.Version {

@@ -137,8 +137,16 @@ func (c *checkout) aside(ctx context.Context) (remove func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory for the objects of a merge: %w", err)
 	}
-	c.env = []string{"GIT_OBJECT_DIRECTORY=" + dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + objects}
-	return func() error { return os.RemoveAll(dir) }, nil
+	remove = func() error { return os.RemoveAll(dir) }
+	err = os.Mkdir(filepath.Join(dir, "info"), 0o700)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "info", "alternates"), []byte(objects+"\n"), 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("make a directory for the objects of a merge: %w", err), remove())
+	}
+	c.env = []string{"GIT_OBJECT_DIRECTORY=" + dir}
+	return remove, nil
 }
 
 // errConflict is the class of merges with conflicts.
