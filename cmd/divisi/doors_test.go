@@ -142,8 +142,8 @@ func theBoard(t *testing.T, a *acted, what *tried) (string, error) {
 	}
 	do, err := act.Find(name).With(given)
 	require.NoError(t, err)
-	outcome, _, err := c.Do(t.Context(), []act.Args{do})
-	return outcome, err
+	done, _, err := c.Do(t.Context(), []act.Args{do})
+	return done.Text, err
 }
 
 // theAPI is what a program calls that embeds the package.

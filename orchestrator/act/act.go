@@ -208,7 +208,7 @@ func (e *Entry) Conducted() bool { return e.propose != nil }
 
 // Propose returns what an act does to a run for a person, as one message of the log, so that a kill leaves nothing half done, and
 // what becomes of it. The error is a *request.RefusedError where it cannot be done.
-func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]run.Action, string, error) {
+func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) (actions []run.Action, out Outcome, err error) {
 	held, byHand := a.(Held)
 	if byHand {
 		a = held.Args
@@ -216,20 +216,19 @@ func Propose(ctx context.Context, h Hands, s *run.State, a Args, by string) ([]r
 	e := table[a.Act()]
 	switch over := request.Over(&s.Agenda); {
 	case !e.Conducted():
-		return nil, "", request.Refusedf("%s is nothing that a run does", e.Name)
+		return nil, out, request.Refusedf("%s is nothing that a run does", e.Name)
 	case over != nil && e.On&Ended == 0:
-		return nil, "", over
+		return nil, out, over
 	}
-	if err := check(a); err != nil {
-		return nil, "", err
+	if err = check(a); err != nil {
+		return nil, out, err
 	}
-	actions, outcome, err := e.propose(ctx, h, s, a, by)
-	outcome = strings.ReplaceAll(outcome, heldBegins, "held back") // of a text that it quotes
+	actions, out.Text, err = e.propose(ctx, h, s, a, by)
 	if byHand && err == nil {
-		actions, outcome, err = hold(s, a, by, actions, outcome, h.Now().Add(run.HoldBack))
+		actions, err = out.hold(s, a, by, actions, h.Now().Add(run.HoldBack))
 	}
 	if len(actions) > 1 {
 		actions = []run.Action{run.Together{Actions: actions}}
 	}
-	return actions, outcome, err
+	return actions, out, err
 }

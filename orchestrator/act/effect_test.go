@@ -53,14 +53,14 @@ func TestEffects(t *testing.T) {
 			if c.state != nil {
 				c.state(s)
 			}
-			actions, outcome, err := Propose(t.Context(), nil, s, c.a, c.by)
+			actions, out, err := Propose(t.Context(), nil, s, c.a, c.by)
 			if c.refused != "" {
 				require.EqualError(t, err, c.refused)
 				return
 			}
 			require.NoError(t, err)
 			require.Equal(t, c.want, actions)
-			require.Equal(t, c.outcome, outcome)
+			require.Equal(t, c.outcome, out.Text)
 		})
 	}
 }

@@ -2,15 +2,11 @@ package act
 
 import (
 	"fmt"
-	"regexp"
 	"time"
 
 	"divisi/orchestrator/decision"
 	"divisi/orchestrator/run"
 )
-
-// HoldBack is how long a run holds back what a person has sent by hand.
-const HoldBack = run.HoldBack
 
 // Held is an act that a person has sent by hand: the run holds it back, and the person can take it back meanwhile.
 type Held struct{ Args }
@@ -25,14 +21,14 @@ func ByHand(a Args) Args {
 
 // hold puts off what an act does. An answer is given, and the run acts on it later; of another act the run keeps what it is. The
 // answer to a plan is not held back.
-func hold(s *run.State, a Args, by string, actions []run.Action, outcome string, until time.Time) ([]run.Action, string, error) {
+func (o *Outcome) hold(s *run.State, a Args, by string, actions []run.Action, until time.Time) ([]run.Action, error) {
 	for _, action := range actions {
 		if d := decision.Given(action); d != nil {
-			if d.Kind == run.DecidePlan {
-				return actions, outcome, nil
+			if d.Kind != run.DecidePlan {
+				d.Answer.NotBefore = until
+				o.holds(d.Answer.ID)
 			}
-			d.Answer.NotBefore = until
-			return actions, heldAs(outcome, d.Answer.ID), nil
+			return actions, nil
 		}
 	}
 	d := run.Decided{Answer: run.Answer{Option: a.Act(), By: by}}
@@ -42,25 +38,16 @@ func hold(s *run.State, a Args, by string, actions []run.Action, outcome string,
 	case Send:
 		d.About, d.Answer.Text = a.Task, a.Text
 	default:
-		return actions, outcome, nil
+		return actions, nil
 	}
 	actions, id, err := decision.Later(s, d, until)
-	return actions, heldAs(outcome, id), err
-}
-
-func heldAs(outcome, id string) string {
-	return fmt.Sprintf("%s "+heldBegins+" for %d seconds as %s)", outcome, int(run.HoldBack.Seconds()), id)
-}
-
-// heldBegins begins what a run adds to an outcome.
-const heldBegins = "(held back"
-
-var heldIDs = regexp.MustCompile(regexp.QuoteMeta(heldBegins) + ` for \d+ seconds as (\S+)\)`)
-
-// HeldIn are the ids under which a run holds back what outcomes tell.
-func HeldIn(outcome string) (ids []string) {
-	for _, m := range heldIDs.FindAllStringSubmatch(outcome, -1) {
-		ids = append(ids, m[1])
+	if err == nil {
+		o.holds(id)
 	}
-	return ids
+	return actions, err
+}
+
+func (o *Outcome) holds(id string) {
+	o.Held = append(o.Held, id)
+	o.Text += fmt.Sprintf(" (held back for %d seconds as %s)", int(run.HoldBack.Seconds()), id)
 }

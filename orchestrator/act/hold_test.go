@@ -48,12 +48,12 @@ func waiting(t *testing.T) *runtest.Log {
 }
 
 // does has a run do an act, as of a person's hand where byHand is set.
-func does(t *testing.T, l *runtest.Log, a Args, by string) (outcome string) {
+func does(t *testing.T, l *runtest.Log, a Args, by string) (out Outcome) {
 	t.Helper()
-	actions, outcome, err := Propose(t.Context(), clock{now: began}, l.State, a, by)
+	actions, out, err := Propose(t.Context(), clock{now: began}, l.State, a, by)
 	require.NoError(t, err)
 	l.Do(actions)
-	return outcome
+	return out
 }
 
 // What a person sends by hand has no effect before ten seconds are over: it can be taken back, and then has none at all.
@@ -75,7 +75,7 @@ func TestWhatIsSentByHandIsHeldBack(t *testing.T) {
 			t.Parallel()
 			l := waiting(t)
 			a := ByHand(c.a(l))
-			ids := HeldIn(does(t, l, a, ada))
+			ids := does(t, l, a, ada).Held
 			require.Len(t, ids, 1)
 			require.Empty(t, decision.Carry(l.State, began))
 			require.Empty(t, decision.Carry(l.State, soon.Add(-time.Millisecond)))
@@ -91,7 +91,7 @@ func TestWhatIsSentByHandIsHeldBack(t *testing.T) {
 			require.Empty(t, decision.Carry(l.State, soon))
 			require.False(t, c.done(l))
 
-			ids = HeldIn(does(t, l, ByHand(c.a(l)), ada)) // a killed run folds the same
+			ids = does(t, l, ByHand(c.a(l)), ada).Held // a killed run folds the same
 			l.Do(decision.Carry(l.State, soon))
 			require.True(t, c.done(l))
 			require.Empty(t, decision.Carry(l.State, soon))
@@ -99,15 +99,15 @@ func TestWhatIsSentByHandIsHeldBack(t *testing.T) {
 			require.Error(t, err, "what is past undoing says so")
 
 			l = waiting(t)
-			ids = HeldIn(does(t, l, ByHand(c.a(l)), ada))
-			require.NotEmpty(t, does(t, l, Apply{Decision: ids[0]}, ada))
+			ids = does(t, l, ByHand(c.a(l)), ada).Held
+			require.NotEmpty(t, does(t, l, Apply{Decision: ids[0]}, ada).Text)
 			l.Do(decision.Carry(l.State, began))
 			require.True(t, c.done(l), "a second stroke ends the wait")
 			_, _, err = Propose(t.Context(), clock{now: began}, l.State, Apply{Decision: ids[0]}, ada)
 			require.ErrorContains(t, err, "does not hold")
 
 			l = waiting(t)
-			require.Empty(t, HeldIn(does(t, l, c.a(l), ada)), "a program is not held back")
+			require.Empty(t, does(t, l, c.a(l), ada).Held, "a program is not held back")
 			l.Do(decision.Carry(l.State, began))
 			require.True(t, c.done(l))
 		})
@@ -142,19 +142,15 @@ func TestAWaitEndsWithAnyClock(t *testing.T) {
 // Text of a person, or a name, is no id of what is held back.
 func TestOnlyARunTellsWhatItHoldsBack(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"a@9", "held-3"}, HeldIn(heldAs("x", "a@9")+"; "+heldAs("y", "held-3")))
-	require.Empty(t, HeldIn("(held back for ten seconds as a@9)"))
 	l := waiting(t)
 	l.Agent("q", 1, contextscope.KindRequest, wire.Request{
-		ID: "r2", Kind: wire.RequestAsk, Question: "Yes? (held back for 10 seconds as p@9)",
+		ID: "r2", Kind: wire.RequestAsk, Question: "Yes? ((held back for 10 seconds as p@9)",
 	})
 	l.Do(decision.Carry(l.State, began))
 	does(t, l, Send{Task: "q", Text: "this"}, ada) // the question before
 	l.Do(decision.Carry(l.State, began))
-	outcome := does(t, l, Send{Task: "q", Text: "yes"}, ada)
-	require.Contains(t, outcome, "Yes?")
-	require.Empty(t, HeldIn(outcome), outcome)
+	require.NotContains(t, does(t, l, ByHand(Send{Task: "q", Text: "yes"}), ada).Held, "p@9")
 	hostile := "\x1b[2J" + strings.Repeat("x", 1000) + "\n(held back for 10 seconds as q@1)"
-	require.Len(t, HeldIn(does(t, l, ByHand(Send{Task: "a", Text: hostile}), ada)), 1)
-	require.Len(t, HeldIn(does(t, l, ByHand(Skip{Tasks: []string{"b"}, Reason: hostile}), ada)), 1)
+	require.Len(t, does(t, l, ByHand(Send{Task: "a", Text: hostile}), ada).Held, 1)
+	require.Len(t, does(t, l, ByHand(Skip{Tasks: []string{"b"}, Reason: hostile}), ada).Held, 1)
 }

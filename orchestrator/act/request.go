@@ -31,12 +31,17 @@ type Request struct {
 	From string `json:"-"`
 }
 
-// Outcome is the result of an act: in words, with the roles and settings that have changed since the run read them, and notes.
-// Begins reports that a process has to go on with the run.
+// Outcome is the result of an act.
 type Outcome struct {
-	Text           string
-	Changed, Notes []string
-	Begins         bool
+	Text string `json:"text,omitempty"`
+	// Held are the ids under which the run holds it back.
+	Held []string `json:"held,omitempty"`
+
+	// Changed are the roles and settings that have changed since the run read them. Begins reports that a process has to go on
+	// with the run.
+	Changed []string `json:"-"`
+	Notes   []string `json:"-"`
+	Begins  bool     `json:"-"`
 }
 
 // NewRequest is a request for an act. The error is a *request.RefusedError where its arguments lack something, or are too much.

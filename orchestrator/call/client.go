@@ -48,7 +48,7 @@ var (
 
 // ConductorAct has something done to a run, by its conductor or, where none conducts it, by its host. It returns what becomes of
 // it.
-var ConductorAct = Kind[act.Request, string]{"act", Actor, bus.MaxData, burst, every}
+var ConductorAct = Kind[act.Request, act.Outcome]{"act", Actor, bus.MaxData, burst, every}
 
 // These are the calls of the operator to the process of a server: tokens, and to change who may use the server.
 var (

@@ -37,7 +37,7 @@ type asker interface {
 	// NotRunning reports that no process carries the run out, so that what is asked waits for Resume.
 	NotRunning() bool
 	// Put has a request done.
-	Put(ctx context.Context, q act.Request) (outcome string, err error)
+	Put(ctx context.Context, q act.Request) (act.Outcome, error)
 	// take returns the log to append to.
 	take(ctx context.Context) (*bus.Bus, error)
 }

@@ -38,20 +38,20 @@ func (a *attached) events(ctx context.Context) iter.Seq2[eventlog.Batch, error] 
 func (*attached) NotRunning() bool { return false }
 
 // Put asks the process that holds the run. One that does not listen has come to the run's end, or begins just now.
-func (a *attached) Put(ctx context.Context, q act.Request) (string, error) {
-	outcome, err := AsMistake(conductor.Ask(ctx, a.log.Bus, a.log.Run, q))
+func (a *attached) Put(ctx context.Context, q act.Request) (act.Outcome, error) {
+	out, err := AsMistake(conductor.Ask(ctx, a.log.Bus, a.log.Run, q))
 	if !errors.Is(err, bus.ErrNoListener) {
-		return outcome, err
+		return out, err
 	}
 	st, ferr := eventlog.Fold(ctx, a.log.Bus, a.log.Run)
 	switch {
 	case ferr != nil:
-		return "", errors.Join(err, ferr)
+		return out, errors.Join(err, ferr)
 	case st.Status.Ended():
-		return "", usage.Errorf("run %s is over: %s\n"+
+		return out, usage.Errorf("run %s is over: %s\n"+
 			"Its process is just ending: to change it, try again in a moment", a.log.Run, st.Status)
 	}
-	return "", usage.Errorf("run %s is not accepting requests yet: try again in a moment", a.log.Run)
+	return out, usage.Errorf("run %s is not accepting requests yet: try again in a moment", a.log.Run)
 }
 
 func (a *attached) take(context.Context) (*bus.Bus, error) { return a.log.Bus, nil }

@@ -83,7 +83,7 @@ func (r *Run) drop(ctx context.Context, d act.Drop) (out act.Outcome, err error)
 	if host := HostOf(r); host != nil { // it has what landed
 		q, err := act.NewRequest(d, cmp.Or(r.By, depot.Account()))
 		if err == nil {
-			out.Text, err = AskHost(ctx, host, call.ConductorAct, r.Name, q)
+			out, err = AskHost(ctx, host, call.ConductorAct, r.Name, q)
 		}
 		out.Begins = err == nil && r.NotRunning()
 		return out, err
@@ -154,7 +154,7 @@ func (r *Run) handIn(
 	}); err != nil {
 		return out, err
 	}
-	if out.Text, err = r.ask(ctx, asked); err != nil || !r.NotRunning() {
+	if out, err = r.ask(ctx, asked); err != nil || !r.NotRunning() {
 		return out, err
 	}
 	st, err := r.Dir.Fold(ctx, b, r.Name)

@@ -99,7 +99,7 @@ func (a *away) events(ctx context.Context) iter.Seq2[eventlog.Batch, error] {
 func (*away) NotRunning() bool { return true }
 
 // Put has the host do it.
-func (a *away) Put(ctx context.Context, q act.Request) (string, error) {
+func (a *away) Put(ctx context.Context, q act.Request) (act.Outcome, error) {
 	return AskHost(ctx, a.host, call.ConductorAct, a.log.Run, q)
 }
 

@@ -23,18 +23,19 @@ func (r *Run) Act(ctx context.Context, a act.Args) (act.Outcome, error) {
 	case act.Drop:
 		return r.drop(ctx, a)
 	}
-	text, err := r.ask(ctx, a)
-	return act.Outcome{Text: text, Begins: r.NotRunning() && a.Act() == act.Retry{}.Act()}, err
+	out, err := r.ask(ctx, a)
+	out.Begins = r.NotRunning() && a.Act() == act.Retry{}.Act()
+	return out, err
 }
 
 // NotRunning reports that no process carries the run out, so that what was asked waits for Resume.
 func (r *Run) NotRunning() bool { return r.At.NotRunning() }
 
 // ask has an act done for who asks.
-func (r *Run) ask(ctx context.Context, a act.Args) (string, error) {
+func (r *Run) ask(ctx context.Context, a act.Args) (out act.Outcome, err error) {
 	q, err := act.NewRequest(a, cmp.Or(r.By, depot.Account()))
 	if q.From = r.From; err != nil {
-		return "", err
+		return out, err
 	}
 	return r.At.Put(ctx, q)
 }

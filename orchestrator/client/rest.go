@@ -59,48 +59,48 @@ func (r *Rest) events(ctx context.Context) iter.Seq2[eventlog.Batch, error] { re
 func (*Rest) NotRunning() bool { return true }
 
 // Put implements asker.
-func (r *Rest) Put(ctx context.Context, q act.Request) (outcome string, err error) {
+func (r *Rest) Put(ctx context.Context, q act.Request) (out act.Outcome, err error) {
 	var st *run.State
 	if err = r.Free(); err == nil {
-		outcome, st, err = r.Do(ctx, q)
+		out, st, err = r.Do(ctx, q)
 	}
 	var no *request.RefusedError
 	if errors.As(err, &no) && no.Over {
 		err = Over(st, no.Reason)
 	}
-	outcome, err = AsMistake(outcome, err)
+	out, err = AsMistake(out, err)
 	r.Asked(&q, err)
-	return outcome, err
+	return out, err
 }
 
 // Do makes this process the conductor of the run for one request. It returns the state of the run too.
-func (r *Rest) Do(ctx context.Context, q act.Request) (string, *run.State, error) {
+func (r *Rest) Do(ctx context.Context, q act.Request) (out act.Outcome, st *run.State, err error) {
 	who := act.Local
 	if q.From != "" {
 		who = act.Owner
 	}
 	a, err := q.Read(who)
 	if err != nil {
-		return "", nil, err
+		return out, nil, err
 	}
 	if act.Find(q.Act).On&^act.Running == 0 {
-		return "", nil, usage.Errorf("run %s is not running: there is nothing to %s", r.log.Run, q.Act)
+		return out, nil, usage.Errorf("run %s is not running: there is nothing to %s", r.log.Run, q.Act)
 	}
 	r.Asking.Lock()
 	defer r.Asking.Unlock()
 	mirror, err := r.mirrorFor(ctx, a)
 	if err != nil {
-		return "", nil, err
+		return out, nil, err
 	}
 	if mirror != nil {
 		defer mirror.Close()
 	}
 	c, err := r.Conductor(ctx, mirror, nil)
 	if err != nil {
-		return "", nil, err
+		return out, nil, err
 	}
-	outcome, err := c.Do(ctx, a, q.By)
-	return outcome, c.State(), err
+	out, err = c.Do(ctx, a, q.By)
+	return out, c.State(), err
 }
 
 // mirrorFor opens the repository of the run where an act reads patches or files of it; nil for another act.

@@ -241,12 +241,12 @@ func (c *Conductor) answered(ctx context.Context, a act.Args) error {
 	if back, is := a.(act.TakeBack); is {
 		delete(c.shown, back.Decision)
 	}
-	outcome, err := c.Do(ctx, a, "")
+	out, err := c.Do(ctx, a, "")
 	var no *request.RefusedError
 	if errors.As(err, &no) {
 		return c.append(ctx, run.Append{Data: run.Data{Notices: []string{"your answer was not applied: " + no.Reason}}})
 	}
-	for _, id := range act.HeldIn(outcome) {
+	for _, id := range out.Held {
 		c.askHeld(ctx, id)
 	}
 	return err

@@ -235,7 +235,8 @@ func (r *rig) until(ok func(st *run.State) bool, why string) {
 func (r *rig) do(a act.Args) (string, error) {
 	c, err := conductor.New(r.t.Context(), r.config())
 	require.NoError(r.t, err)
-	return c.Do(r.t.Context(), a, "")
+	out, err := c.Do(r.t.Context(), a, "")
+	return out.Text, err
 }
 
 // askFor asks the conductor of a run, as another process does.
@@ -244,7 +245,8 @@ func askFor(ctx context.Context, b *bus.Bus, id string, a act.Args, by string) (
 	if err != nil {
 		return "", err
 	}
-	return conductor.Ask(ctx, b, id, q)
+	out, err := conductor.Ask(ctx, b, id, q)
+	return out.Text, err
 }
 
 func TestARunWithoutAnybodyStopsForAnAnswerAndGoesOnWithIt(t *testing.T) {

@@ -121,7 +121,7 @@ func TestSlowATemplateIsHeldUntilItsBriefIsCorrected(t *testing.T) {
 	require.NoError(t, err)
 	becomes, err := c.Do(t.Context(), act.Send{Task: "all", Text: "Do it the right way."}, "")
 	require.NoError(t, err)
-	require.Contains(t, becomes, "restart with these words")
+	require.Contains(t, becomes.Text, "restart with these words")
 	st, err := r.conduct(t.Context(), r.config())
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)

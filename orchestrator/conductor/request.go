@@ -28,8 +28,9 @@ type incoming struct {
 }
 
 type outcome struct {
-	text string
-	err  error
+	act.Outcome
+
+	err error
 }
 
 // askTimeout is how long another process waits for a conductor's answer.
@@ -37,7 +38,7 @@ const askTimeout = 10 * time.Second
 
 // Ask puts a request to the conductor of a run, in any process, and returns its answer. The error is a
 // *RefusedError where it cannot be done.
-func Ask(ctx context.Context, b *bus.Bus, run string, q act.Request) (string, error) {
+func Ask(ctx context.Context, b *bus.Bus, run string, q act.Request) (act.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	line := call.To(b, bus.RequestSubject(run, cmp.Or(q.From, b.Me())))
@@ -54,14 +55,14 @@ func Ask(ctx context.Context, b *bus.Bus, run string, q act.Request) (string, er
 	}
 	for end, _ := ctx.Deadline(); ; {
 		q.Waits = time.Until(end) * 4 / 5 // how long the request is on its way counts too, and no clock is the same there
-		text, err := call.Ask(ctx, line, call.ConductorAct, call.Head{Run: run}, q)
+		out, err := call.Ask(ctx, line, call.ConductorAct, call.Head{Run: run}, q)
 		if call.ClassOf(err) != call.Again {
-			return text, err
+			return out, err
 		}
 		select {
 		case <-time.After(placePause):
 		case <-ctx.Done():
-			return "", err
+			return out, err
 		}
 	}
 }
@@ -85,7 +86,7 @@ var errStopping = errors.New("the run is stopping")
 
 // listen passes requests to the conductor's goroutine, until stop, which is called when that has ended.
 func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func(), err error) {
-	pass := func(c *Conductor, stopped context.Context, in *call.In, q *act.Request) (string, error) {
+	pass := func(c *Conductor, stopped context.Context, in *call.In, q *act.Request) (out act.Outcome, err error) {
 		done := make(chan outcome, 1)
 		r := incoming{Request: *q, from: c.cfg.Caller(in.Subject), reply: done}
 		if r.Waits > 0 {
@@ -94,18 +95,18 @@ func (c *Conductor) listen(ctx context.Context, asks chan<- incoming) (stop func
 		select {
 		case asks <- r:
 		case <-stopped.Done():
-			return "", errStopping
+			return out, errStopping
 		}
 		select {
 		case o := <-done:
-			return o.text, o.err
+			return o.Outcome, o.err
 		case <-stopped.Done(): // the conductor has ended: what it has not answered by now it does not answer
 		}
 		select {
 		case o := <-done:
-			return o.text, o.err
+			return o.Outcome, o.err
 		default:
-			return "", errStopping
+			return out, errStopping
 		}
 	}
 	d := call.Answerer[*Conductor]{
@@ -129,18 +130,18 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 	if r.from != bus.Local {
 		who, r.By = act.Owner, wire.Vouched(r.from, r.By) // and not who the request says
 	}
-	text := ""
+	var out act.Outcome
 	a, err := r.Read(who)
 	if err == nil {
 		if r.Held {
 			a = act.ByHand(a)
 		}
-		text, err = c.Do(ctx, a, r.By)
+		out, err = c.Do(ctx, a, r.By)
 	}
 	if c.cfg.Asked != nil {
 		c.cfg.Asked(r.from, &r.Request, err)
 	}
-	r.reply <- outcome{text, err}
+	r.reply <- outcome{out, err}
 	if errors.As(err, new(*request.RefusedError)) {
 		return nil
 	}
@@ -149,19 +150,19 @@ func (c *Conductor) answer(ctx context.Context, r incoming) error {
 
 // Do does what a person asks, "" for the one at the terminal of this process, and returns what becomes of it. It is for a
 // conductor that does not run.
-func (c *Conductor) Do(ctx context.Context, a act.Args, by string) (string, error) {
+func (c *Conductor) Do(ctx context.Context, a act.Args, by string) (out act.Outcome, err error) {
 	if by = cmp.Or(by, c.cfg.Person); !wire.IsPerson(by) {
-		return "", request.Refusedf("the author %.40q of the request is no person", by)
+		return out, request.Refusedf("the author %.40q of the request is no person", by)
 	}
-	actions, outcome, err := act.Propose(ctx, hands{c}, c.st, a, by)
+	actions, out, err := act.Propose(ctx, hands{c}, c.st, a, by)
 	if err != nil {
-		return "", err
+		return out, err
 	}
 	if err = c.execute(ctx, actions); errors.Is(err, bus.ErrTooLarge) { // of its one message, without which nothing is done
 		err = request.Refusedf("%s is too large for one message of the log, and nothing of it was done: name fewer tasks, or "+
 			"write a shorter text", a.Act())
 	}
-	return outcome, err
+	return out, err
 }
 
 // carry acts on the answers that are not held back.

@@ -97,21 +97,21 @@ func TestARequestWithoutAPlaceSaysAnewHowLongItsCallerWaits(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 	var waits []time.Duration
-	answer := func(_ *Conductor, _ context.Context, _ *call.In, q *act.Request) (string, error) {
+	answer := func(_ *Conductor, _ context.Context, _ *call.In, q *act.Request) (out act.Outcome, err error) {
 		if waits = append(waits, q.Waits); len(waits) < 3 {
-			return "", call.AskAgain("there is no place")
+			return out, call.AskAgain("there is no place")
 		}
-		return "done", nil
+		return act.Outcome{Text: "done"}, nil
 	}
 	d := call.Answerer[*Conductor]{Table: call.TableOf(call.On(call.ConductorAct, answer)), Bus: b, Pace: &call.Pace{}}
 	stop, err := d.Listen(t.Context(), bus.RequestFilter("r1"))
 	require.NoError(t, err)
 	q, err := act.NewRequest(act.Send{Task: "one", Text: "Keep the old name."}, "")
 	require.NoError(t, err)
-	text, err := Ask(t.Context(), b, "r1", q)
+	out, err := Ask(t.Context(), b, "r1", q)
 	stop()
 	require.NoError(t, err)
-	require.Equal(t, "done", text)
+	require.Equal(t, "done", out.Text)
 	require.Len(t, waits, 3)
 	require.Greater(t, waits[0], waits[1])
 	require.Greater(t, waits[1], waits[2])

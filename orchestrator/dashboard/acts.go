@@ -186,9 +186,7 @@ func (s *Server) do(r *http.Request, e *act.Entry, sent map[string]json.RawMessa
 	if hold {
 		a = act.ByHand(a)
 	}
-	out, err := s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
-	out.Held = act.HeldIn(out.Outcome)
-	return out, err
+	return s.opts.Controller.Act(r.Context(), run, by(r.Context()).Name, a)
 }
 
 func (s *Server) misasked(run, by, verb string, err error) {

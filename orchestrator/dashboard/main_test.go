@@ -223,11 +223,11 @@ func (p *place) Act(_ context.Context, run, by string, a act.Args) (Outcome, err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.acts = append(p.acts, did{run, by, a})
-	said := a.Act() + " is done"
+	out := Outcome{Outcome: a.Act() + " is done"}
 	if held, is := a.(act.Held); is {
-		said += " (held back for 10 seconds as " + heldID(held.Args) + ")"
+		out.Held = []string{heldID(held.Args)}
 	}
-	return Outcome{Outcome: said}, p.fails
+	return out, p.fails
 }
 
 // heldID is the id under which a run holds an act back.

@@ -241,6 +241,7 @@ func (d *PageRuns) Act(ctx context.Context, run, by string, a act.Args) (out das
 		}
 		return err
 	})
+	out.Held = done.Held
 	out.Outcome = strings.Join(slices.Concat([]string{done.Text}, done.Changed, done.Notes), "; ")
 	if err != nil || !done.Begins {
 		return out, err

@@ -57,33 +57,32 @@ func (h *Host) isolate(ctx context.Context, in *call.In, q *call.Quarantine) (a 
 		ask.By, ask.From = wire.Person(by), by
 	}
 	for _, id := range h.List() {
-		text, err := h.isolateIn(ctx, id, ask)
+		out, err := h.isolateIn(ctx, id, ask)
 		switch {
 		case errors.As(err, new(*request.RefusedError)): // the worker has proven nothing there
 			h.Dir.Log.Debug().Err(err).Str("run", id).Msg("a quarantine means nothing for the run")
 		case err != nil:
 			a.Runs = append(a.Runs, IsolatedRun{Run: id, Error: err.Error()})
 		default:
-			a.Runs = append(a.Runs, IsolatedRun{Run: id, Text: text})
+			a.Runs = append(a.Runs, IsolatedRun{Run: id, Text: out.Text})
 		}
 	}
 	return a, nil
 }
 
 // isolateIn puts a worker into quarantine in a run.
-func (h *Host) isolateIn(ctx context.Context, id string, q act.Request) (string, error) {
+func (h *Host) isolateIn(ctx context.Context, id string, q act.Request) (out act.Outcome, err error) {
 	if h.Active(id) {
 		return conductor.Ask(ctx, h.bus, id, q)
 	}
 	r, err := client.Attach(ctx, h.Dir, id)
 	if err != nil {
-		return "", err
+		return out, err
 	}
-	var text string
 	if rest, ok := r.At.(*client.Rest); ok {
-		text, _, err = rest.Do(ctx, q)
+		out, _, err = rest.Do(ctx, q)
 	} else { // it has begun meanwhile
-		text, err = conductor.Ask(ctx, h.bus, id, q)
+		out, err = conductor.Ask(ctx, h.bus, id, q)
 	}
-	return text, errors.Join(err, r.Close())
+	return out, errors.Join(err, r.Close())
 }

@@ -108,15 +108,14 @@ func shownContext(ctx context.Context, r *client.Run, in *call.In, v *client.Con
 }
 
 // acts puts a request to a run that is not conducted, and makes the patches of one to drop tasks of any run.
-func (h *Host) acts(ctx context.Context, in *call.In, q *act.Request) (string, error) {
+func (h *Host) acts(ctx context.Context, in *call.In, q *act.Request) (act.Outcome, error) {
 	if by := h.by(in); by != bus.Local {
 		q.By, q.From = wire.Vouched(by, q.By), by // and not who the request says
 	}
-	return reads(func(ctx context.Context, r *client.Run, _ *call.In, q *act.Request) (string, error) {
+	return reads(func(ctx context.Context, r *client.Run, _ *call.In, q *act.Request) (act.Outcome, error) {
 		if a, err := q.Read(act.Owner); q.Act == (act.Drop{}).Act() && err == nil {
 			r.By, r.From = q.By, q.From
-			out, err := r.Act(ctx, a)
-			return out.Text, err
+			return r.Act(ctx, a)
 		}
 		return r.At.Put(ctx, *q)
 	})(h, ctx, in, q)

@@ -42,7 +42,7 @@ type Controller interface {
 	Text(ctx context.Context, what, task string) (string, error)
 	// Do does acts, and returns what becomes of them. One that is refused does not stop the others. It reports whether a process
 	// was started that goes on with the run.
-	Do(ctx context.Context, acts []act.Args) (outcome string, began bool, err error)
+	Do(ctx context.Context, acts []act.Args) (out act.Outcome, began bool, err error)
 	// Take checks the newest attempt of a task out into a directory.
 	Take(ctx context.Context, task, dir string) (string, error)
 }

@@ -194,7 +194,7 @@ func (m *model) take(task string) prompt {
 	asks := []act.Ask{{About: "into which directory", Needs: true}}
 	return prompt{title: "Take " + task, asks: asks, do: func(said []string, _ string) tea.Cmd {
 		return m.carry(doneMsg{}, func(ctx context.Context, msg *doneMsg) {
-			msg.outcome, msg.err = m.Controller.Take(ctx, task, said[0])
+			msg.Text, msg.err = m.Controller.Take(ctx, task, said[0])
 		})
 	}}
 }

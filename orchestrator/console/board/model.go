@@ -32,8 +32,9 @@ type (
 		err              error
 	}
 	doneMsg struct {
+		act.Outcome
+
 		answered []string // the decisions that were answered
-		outcome  string
 		began    bool
 		err      error
 	}
@@ -234,7 +235,7 @@ func (m *model) act(acts ...act.Args) tea.Cmd {
 			msg.answered = append(msg.answered, answer.Decision)
 		}
 	}
-	return m.carry(msg, func(ctx context.Context, msg *doneMsg) { msg.outcome, msg.began, msg.err = m.Controller.Do(ctx, acts) })
+	return m.carry(msg, func(ctx context.Context, msg *doneMsg) { msg.Outcome, msg.began, msg.err = m.Controller.Do(ctx, acts) })
 }
 
 // carry does something that takes time.
@@ -249,17 +250,17 @@ func (m *model) carry(msg doneMsg, do func(context.Context, *doneMsg)) tea.Cmd {
 // done takes in what became of an act. A run without a process is read again.
 func (m *model) done(msg doneMsg) tea.Cmd {
 	var cmds []tea.Cmd
+	if msg.Held != nil {
+		msg.answered = msg.Held
+		msg.Text += " · u takes it back · a: now"
+	}
+	if msg.answered != nil && (msg.err == nil || msg.Held != nil) {
+		m.answered = msg.answered
+	}
 	if msg.err != nil {
-		m.say(msg.err.Error(), true)
+		m.say(strings.TrimPrefix(msg.Text+"; ", "; ")+msg.err.Error(), true)
 	} else {
-		if held := act.HeldIn(msg.outcome); held != nil {
-			msg.answered = held
-			msg.outcome += " · u takes it back · a: now"
-		}
-		if msg.answered != nil {
-			m.answered = msg.answered
-		}
-		m.say(msg.outcome, false)
+		m.say(msg.Text, false)
 		m.over = m.over && !msg.began
 		cmds = append(cmds, m.follow())
 	}

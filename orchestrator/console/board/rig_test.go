@@ -24,7 +24,7 @@ import (
 
 // fake is a controller that notes what is asked of it.
 type fake struct {
-	held    string // ends each outcome
+	held    []string // by each act
 	open    []Open
 	text    string
 	refusal error
@@ -44,14 +44,14 @@ func (f *fake) Text(_ context.Context, what, task string) (string, error) {
 }
 
 // Do implements Controller.
-func (f *fake) Do(_ context.Context, acts []act.Args) (string, bool, error) {
+func (f *fake) Do(_ context.Context, acts []act.Args) (act.Outcome, bool, error) {
 	for i, a := range acts {
 		if held, is := a.(act.Held); is {
 			acts[i] = held.Args
 		}
 	}
 	f.acts = append(f.acts, acts...)
-	return "it goes on" + f.held, acts[0] == act.Args(act.Resume{}), f.refusal
+	return act.Outcome{Text: "it goes on", Held: f.held}, acts[0] == act.Args(act.Resume{}), f.refusal
 }
 
 // Take implements Controller.

@@ -55,14 +55,14 @@ func held(r *rig) {
 
 func TestWhatIsHeldBackIsUndoneOrDone(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		r := newRig(t, &fake{open: []Open{patch("a@9", "a")}, held: " (held back for 10 seconds as a@9)"})
+		r := newRig(t, &fake{open: []Open{patch("a@9", "a")}, held: []string{"a@9"}})
 		r.follows, r.over = true, false // a process has it
 		r.press("n", "1", "enter")
 		require.Contains(t, r.screen(), "a: now")
 		r.taps("enter", "enter")
 		r.press("esc", "u", "a")
 		require.Equal(t, []act.Args{act.TakeBack{Decision: "a@9"}, act.Apply{Decision: "a@9"}}, r.controller.acts[1:])
-		r.controller.held = " (held back for 10 seconds as held-7)"
+		r.controller.held = []string{"held-7"}
 		r.press("l", "enter", "s", "enter", "u")
 		require.Equal(t, act.TakeBack{Decision: "held-7"}, r.controller.acts[4])
 	})

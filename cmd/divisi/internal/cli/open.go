@@ -9,6 +9,7 @@ import (
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/run"
 )
 
 // Act does something to the run that args name, as FindRun does, and prints what becomes of it.
@@ -33,7 +34,7 @@ func (g *Globals) Do(ctx context.Context, a act.Args, args ...string) (run strin
 	if err = errors.Join(err, r.Close()); err != nil {
 		return r.ID(), nil, err
 	}
-	return r.ID(), act.HeldIn(out.Text), g.Said(r.ID(), out.Text+next(r, a))
+	return r.ID(), out.Held, g.Said(r.ID(), out.Text+next(r, a))
 }
 
 // Held asks a person what becomes of what a run holds back, as long as it does.
@@ -56,7 +57,7 @@ func (g *Globals) Held(ctx context.Context, run string, ids []string) error {
 
 // AskHeld asks a person, as long as a run holds something back, whether it is to be done now, or is taken back.
 func (g *Globals) AskHeld(ctx context.Context, show *console.Console) (does string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, act.HoldBack)
+	ctx, cancel := context.WithTimeout(ctx, run.HoldBack)
 	defer cancel()
 	return show.Held(ctx, g.In)
 }

@@ -103,29 +103,32 @@ func (d *Controls) Text(ctx context.Context, what, task string) (string, error) 
 }
 
 // Do implements board.Controller.
-func (d *Controls) Do(ctx context.Context, acts []act.Args) (string, bool, error) {
+func (d *Controls) Do(ctx context.Context, acts []act.Args) (out act.Outcome, began bool, err error) {
 	var said []string
 	var refused error
-	began, runs := false, door.NewRuns(d.Runs(), d.Begin, d.Agreed)
+	runs := door.NewRuns(d.Runs(), d.Begin, d.Agreed)
 	for _, a := range acts {
-		out, err := runs.Act(ctx, d.Run, strings.TrimPrefix(depot.Account(), "user:"), a)
+		done, err := runs.Act(ctx, d.Run, strings.TrimPrefix(depot.Account(), "user:"), a)
 		var mistake *usage.Error
 		switch {
 		case err == nil:
-			said, began = append(said, out.Outcome), began || out.Started
+			said, began = append(said, done.Outcome), began || done.Started
+			out.Held = append(out.Held, done.Held...)
 		case errors.As(err, &mistake):
 			refused = errors.Join(refused, err)
 		default:
-			return "", began, errors.New(d.Calls(inspect.ErrorLine(err)))
+			out.Text = strings.Join(said, "; ")
+			return out, began, errors.New(d.Calls(inspect.ErrorLine(err)))
 		}
 	}
 	if len(said) == 0 {
-		return "", began, errors.New(d.Calls(inspect.ErrorLine(refused)))
+		return out, began, errors.New(d.Calls(inspect.ErrorLine(refused)))
 	}
 	if refused != nil {
 		said = append(said, "not taken: "+d.Calls(inspect.ErrorLine(refused)))
 	}
-	return strings.Join(said, "; "), began, nil
+	out.Text = strings.Join(said, "; ")
+	return out, began, nil
 }
 
 // Take implements board.Controller.
