@@ -33,8 +33,8 @@ type Machine struct {
 	// Decide answers what only a person can, but for plans. It is called once for each decision, one after the other, on a
 	// goroutine of its own, and returns when ctx ends. It may be nil: Run.Act answers too.
 	Decide func(ctx context.Context, d client.Decision) (client.Choice, error)
-	// AskHeld asks, as long as the run holds back an answer of Decide, whether it is taken back (undo) or acted on at once (now); ctx
-	// ends with the wait. Where it is nil nothing that Decide answers is held back.
+	// AskHeld asks, as long as the run holds back an answer of Decide, whether it is taken back (undo) or acted on at once (now);
+	// ctx ends with the wait. Where it is nil nothing that Decide answers is held back.
 	AskHeld func(ctx context.Context, decision string) (undo, now bool, err error)
 
 	// OnDoubt decides about a patch that acceptance doubts and no master decides about: ask, reject or accept. "" is ask where

@@ -100,8 +100,8 @@ func (h *Half) preview(ctx context.Context, o *Options) (p Previewed, err error)
 	return p, err
 }
 
-// newMirror makes a mirror of the base commit, with the names that trees have from the checkout. That of a preview copies nothing,
-// but where a command of a shard rule needs the objects.
+// newMirror makes a mirror of the base commit, with the names that trees have from the checkout. That of a preview copies no
+// object, but where a command of a shard rule needs them.
 func (h *Half) newMirror(ctx context.Context, dir string) (m *git.Repo, err error) {
 	if h.previewed && !h.shardsByCommand() {
 		m, err = h.Git.BorrowMirror(ctx, dir, h.Checkout, h.Spec.Base)

@@ -54,7 +54,7 @@ type Config struct {
 	Approve func(ctx context.Context, p Proposal) (Answer, error)
 	// Decide asks a person about what only a person can decide, and returns when ctx ends; nil where answers come by requests.
 	Decide func(ctx context.Context, d run.Decision) (act.Decide, error)
-	// AskHeld asks whether an answer of Decide that the run holds back is taken back, or acted on now; nil where none is held back.
+	// AskHeld asks whether an answer of Decide that the run holds back is taken back, or acted on now; nil where none is held.
 	AskHeld func(ctx context.Context, decision string) (undo, now bool, err error)
 	// Person is the identity of the person who answers on the terminal of this process.
 	Person string

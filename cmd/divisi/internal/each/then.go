@@ -15,7 +15,8 @@ var scriptEndings = []string{".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts
 // no one program takes all of the files.
 func propose(files []string, repo fs.FS, installed func(program string) bool) string {
 	all := func(endings ...string) bool {
-		return len(files) > 0 && !slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(endings, path.Ext(f)) })
+		other := func(f string) bool { return !slices.Contains(endings, path.Ext(f)) }
+		return len(files) > 0 && !slices.ContainsFunc(files, other)
 	}
 	switch {
 	case all(".go") && installed("goimports"):
@@ -36,7 +37,8 @@ func propose(files []string, repo fs.FS, installed func(program string) bool) st
 		return ""
 	}
 	for _, tool := range []struct{ name, line string }{
-		{"eslint", "npx --no eslint -- --fix {files} || test $? -eq 1"}, {"prettier", "npx --no prettier -- --log-level warn --write {files}"},
+		{"eslint", "npx --no eslint -- --fix {files} || test $? -eq 1"},
+		{"prettier", "npx --no prettier -- --log-level warn --write {files}"},
 	} {
 		if manifest.Dev[tool.name]+manifest.Deps[tool.name] != "" {
 			lines = append(lines, tool.line)

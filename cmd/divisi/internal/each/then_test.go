@@ -30,7 +30,8 @@ func TestThenIsProposedWhereOneProgramTakesAllFiles(t *testing.T) {
 		"script without a tool": {[]string{"a.ts"}, with("package.json", `{"dependencies": {"tar": "1"}}`), all, ""},
 		"script, damaged":       {[]string{"a.ts"}, with("package.json", `{`), all, ""},
 		"script": {
-			[]string{"a.ts", "b.mjs"}, with("package.json", `{"devDependencies": {"prettier": "3", "eslint": "9"}}`), all,
+			[]string{"a.ts", "b.mjs"},
+			with("package.json", `{"devDependencies": {"prettier": "3", "eslint": "9"}}`), all,
 			"npx --no eslint -- --fix {files} || test $? -eq 1 && npx --no prettier -- --log-level warn --write {files}",
 		},
 	} {
