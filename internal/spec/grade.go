@@ -23,7 +23,7 @@ const (
 const MaxUnread = 5000
 
 // OwnDir has Divisi's own files of a repository. As an unread file of a gate on the base commit it stands for all of them, and
-// for the history: the gate has neither opened one nor asked git.
+// for the history: the gate has neither opened one, or a directory there, nor asked git.
 const OwnDir = ".divisi"
 
 // Unread is a changed file that a gate did not read as its kind needs: a source file of a compiled language must be

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"divisi/bus"
+	"divisi/internal/git"
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/evidence"
@@ -89,16 +89,17 @@ func (c *patches) holds(kept *run.KeptBaseline) bool {
 	}))
 }
 
-// baselineKey has the files of the base commit, of Divisi's own the kinds alone, and what trees have of refs and tags.
+// baselineKey has the files of the base commit, of Divisi's own regular ones alone whether there are any, and what trees have of
+// refs and tags.
 func (c *patches) baselineKey(ctx context.Context) (string, error) {
 	files, err := c.cfg.Mirror.Files(ctx, c.st.Spec.Base)
 	if err != nil {
 		return "", err
 	}
-	kinds, others := map[string]bool{}, files[:0]
+	own, others := false, files[:0]
 	for _, f := range files {
-		if strings.HasPrefix(f.Path, spec.OwnDir+"/") {
-			kinds[f.Mode+path.Ext(f.Path)] = true
+		if strings.HasPrefix(f.Path, spec.OwnDir+"/") && (f.Mode == git.ModeFile || f.Mode == git.ModeExec) {
+			own = true
 		} else {
 			others = append(others, f)
 		}
@@ -111,7 +112,7 @@ func (c *patches) baselineKey(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.cfg.Baselines.Key(c.cfg.Baselines.World(others, kinds, refs, past), c.st.Spec.Project, c.st.Environment())
+	return c.cfg.Baselines.Key(c.cfg.Baselines.World(others, own, refs, past), c.st.Spec.Project, c.st.Environment())
 }
 
 // inspect looks up which tests of the base commit did not run, reads the patches that may explain it, and executes what follows.

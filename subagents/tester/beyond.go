@@ -1,9 +1,14 @@
 package tester
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +20,7 @@ import (
 
 // beyond watches a gate with paths on the base commit. why is, once it has ended, why these do not name all that it depends on:
 // it opens files that other gates' paths name alone, or what it opens is not known. What setup or a command makes of such files
-// may have any name. Results of caches would open nothing.
+// may have any name. Results of caches would open nothing: it runs without them.
 func (t *Executor) beyond(ctx context.Context, g spec.Gate, where *gate.Where, why *string) error {
 	blobs, err := t.Blobs(ctx)
 	if err != nil {
@@ -47,20 +52,31 @@ func (t *Executor) beyond(ctx context.Context, g spec.Gate, where *gate.Where, w
 	return nil
 }
 
-// apart watches a gate on the base commit for Divisi's own files and the history. end writes into the receipt where it read
-// neither: then its outcome holds for a commit that differs in them alone. Results of caches open nothing.
-func (t *Executor) apart(ctx context.Context, where *gate.Where) (end func(r *spec.Receipt), err error) {
-	blobs, err := t.Blobs(ctx)
+// apart watches a gate on the base commit for Divisi's own files and directories, and the history. end writes into the receipt
+// where it opened none: then its outcome holds for a commit that differs in them alone. Whether it asks for one path, without
+// opening a directory, no watch sees: its command and the scripts that this names do not have the name. What is no regular file
+// may lead elsewhere. The gate keeps its caches, which the gates of patches need: a result of one counts as reading.
+func (t *Executor) apart(ctx context.Context, g spec.Gate, where *gate.Where) (end func(r *spec.Receipt), err error) {
+	names, plain := []string{".git", ".git/HEAD"}, true
+	err = filepath.WalkDir(filepath.Join(t.Dir, spec.OwnDir), func(file string, e fs.DirEntry, err error) error {
+		if err == nil {
+			plain = plain && (e.IsDir() || e.Type().IsRegular())
+			file, err = filepath.Rel(t.Dir, file)
+		}
+		names = append(names, filepath.ToSlash(file))
+		return err
+	})
+	if none := errors.Is(err, fs.ErrNotExist); none || err == nil && !plain {
+		return func(*spec.Receipt) {}, nil
+	}
+	named := false
+	if err == nil {
+		named, err = t.namesOwn(ctx, where.Args(g))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("list Divisi's own files: %w", err)
 	}
-	names := []string{".git/HEAD"}
-	for name := range blobs {
-		if strings.HasPrefix(name, spec.OwnDir+"/") {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 1 {
+	if named {
 		return func(*spec.Receipt) {}, nil
 	}
 	touched := grade.Touched(t.Dir, names)
@@ -69,4 +85,23 @@ func (t *Executor) apart(ctx context.Context, where *gate.Where) (end func(r *sp
 			r.Unread = []spec.Unread{{Path: spec.OwnDir, Grade: spec.GradeUnread}}
 		}
 	}, nil
+}
+
+// namesOwn reports whether a command line, or a file that it names, has the name of the directory of Divisi's own files.
+func (t *Executor) namesOwn(ctx context.Context, args []string) (bool, error) {
+	line := strings.Join(args, " ")
+	blobs, err := t.Blobs(ctx)
+	if err != nil || strings.Contains(line, spec.OwnDir) {
+		return true, err
+	}
+	for _, word := range strings.Fields(line) {
+		name := path.Clean(word)
+		if _, there := blobs[name]; !there {
+			continue
+		}
+		if data, err := t.Read(ctx, name); err != nil || bytes.Contains(data, []byte(spec.OwnDir)) {
+			return true, err
+		}
+	}
+	return false, nil
 }

@@ -75,3 +75,56 @@ func TestWhatAGateReadsBeyondItsPaths(t *testing.T) {
 		})
 	}
 }
+
+// On the base commit it is seen whether a gate reads anything below .divisi, or may ask for a path of it.
+func TestAGateApartFromDivisisOwnFiles(t *testing.T) {
+	t.Parallel()
+	const link = "a link"
+	for name, c := range map[string]struct {
+		command, has string
+		reads        bool
+	}{
+		"others":                  {command: "cat top"},
+		"the top":                 {command: "ls; ls -l"},
+		"a script":                {command: "sh plain.sh"},
+		"a file":                  {command: "cat .div*/roles/say.md", reads: true},
+		"all names":               {command: "find . -name '*.md'", reads: true},
+		"names of its directory":  {command: "ls .div*", reads: true},
+		"names deeper":            {command: "ls .div*/roles", reads: true},
+		"names by a glob":         {command: "echo .div*/*", reads: true},
+		"one path":                {command: "test -e .divisi/x", reads: true},
+		"one path, by a script":   {command: "sh ./asks.sh", reads: true},
+		"what git keeps":          {command: "cat .git/index", reads: true},
+		"more than regular files": {command: "cat top", has: link, reads: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, blobs := t.TempDir(), map[string]string{}
+			for name, text := range map[string]string{
+				"top": "", "plain.sh": "cat top", "asks.sh": "test -e .divisi/x || true", ".divisi/roles/say.md": "", ".git/HEAD": "", ".git/index": "",
+			} {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+				blobs[name] = "1"
+			}
+			if c.has == link {
+				require.NoError(t, os.Symlink("../top", filepath.Join(dir, ".divisi", "link")))
+			}
+			place := sandbox.Place{Tree: dir, Home: t.TempDir(), Temp: t.TempDir()}
+			env, err := sandbox.Env(sandbox.Settings{Base: os.Environ(), Home: place.Seen().Home, Temp: place.Seen().Temp})
+			require.NoError(t, err)
+			x := &Executor{
+				Assignment: &wire.Assignment{Base: true}, Dir: dir,
+				Restore: func(context.Context) ([]string, error) { return nil, nil },
+				Blobs:   func(context.Context) (map[string]string, error) { return blobs, nil },
+				Read:    func(_ context.Context, name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) },
+			}
+			stale := false
+			r, _, err := x.run(t.Context(), spec.Gate{Name: "a", Command: []string{"sh", "-c", c.command}}, gate.Where{
+				Dir: dir, Env: env, Place: place, Stale: &stale,
+			})
+			require.NoError(t, err)
+			require.Equal(t, c.reads, len(r.Unread) == 0, r.Tail)
+		})
+	}
+}

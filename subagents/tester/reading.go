@@ -42,7 +42,7 @@ func (t *Executor) run(ctx context.Context, g spec.Gate, where gate.Where) (r sp
 			err = t.beyond(ctx, g, &where, &beyond)
 		}
 		if err == nil {
-			apart, err = t.apart(ctx, &where)
+			apart, err = t.apart(ctx, g, &where)
 		}
 		if err != nil {
 			return r, nil, err
