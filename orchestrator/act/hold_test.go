@@ -126,14 +126,15 @@ func TestAMessageThatIsHeldBackAnswersNoLaterQuestion(t *testing.T) {
 	require.Len(t, l.Messages.All, 1)
 }
 
-// A clock that was put back holds nothing longer, and a log of before, without the field, is acted on at once.
+// A clock that was put back holds nothing longer than what was given now, and a log of before, without the field, is acted on at once.
 func TestAWaitEndsWithAnyClock(t *testing.T) {
 	t.Parallel()
 	a := run.Answer{}
 	require.Zero(t, a.Held(began))
 	a.NotBefore = soon
 	for at, want := range map[time.Duration]time.Duration{
-		0: run.HoldBack, 4 * time.Second: 6 * time.Second, run.HoldBack: 0, time.Hour: 0, -time.Second: 0, -time.Hour: 0,
+		0: run.HoldBack, 4 * time.Second: 6 * time.Second, run.HoldBack: 0, time.Hour: 0,
+		-time.Second: run.HoldBack, -time.Hour: run.HoldBack,
 	} {
 		require.Equal(t, want, a.Held(began.Add(at)), at)
 	}

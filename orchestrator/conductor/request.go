@@ -166,11 +166,16 @@ func (c *Conductor) Do(ctx context.Context, a act.Args, by string) (out act.Outc
 }
 
 // carry acts on the answers that are not held back.
-func (c *Conductor) carry(s *run.State) []run.Action { return decision.Carry(s, c.cfg.Clock()) }
+func (c *Conductor) carry(s *run.State) []run.Action { return decision.Carry(s, c.holdClock()) }
+
+// holdClock is the time by which answers are held back. It runs on where the machine's clock is put back.
+func (c *Conductor) holdClock() time.Time {
+	return c.began.Add(c.cfg.Clock().Sub(c.began)).Add(c.ahead)
+}
 
 // due is when the first answer is no longer held back; nil while none is.
 func (c *Conductor) due() <-chan time.Time {
-	_, wait := c.st.Decisions.Next(c.cfg.Clock())
+	_, wait := c.st.Decisions.Next(c.holdClock())
 	if wait == 0 {
 		return nil
 	}
@@ -181,7 +186,7 @@ func (c *Conductor) due() <-chan time.Time {
 type hands struct{ *Conductor }
 
 // Now implements act.Hands.
-func (h hands) Now() time.Time { return h.cfg.Clock() }
+func (h hands) Now() time.Time { return h.holdClock() }
 
 // Tree implements act.Hands.
 func (h hands) Tree() plan.Tree { return h.cfg.Tree(h.st.Head, h.st.Environment()) }

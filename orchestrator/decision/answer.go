@@ -34,6 +34,12 @@ func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 	if given := s.Decisions.Given(a.ID); given != nil && !given.Closed {
 		return nil, "", request.Refusedf("%s has an answer: %s", a.ID, said(given))
 	}
+	all := All(s)
+	if at := groupOf(all, subject(a.ID)); at >= 0 && a.ID == ownID(s.Tasks.ByID[subject(a.ID)]) {
+		if given := s.Decisions.Given(all[at].ID); given != nil {
+			return nil, "", request.Refusedf("%s has an answer: %s", given.Answer.ID, said(given))
+		}
+	}
 	d, err := find(s, Open(s), a)
 	if err != nil {
 		return nil, "", err
@@ -72,11 +78,26 @@ func take(s *run.State, a run.Answer) (*run.Decided, string, error) {
 		}
 		a.Of, a.Text = task, words
 	}
+	if ofGroup(&d) && a.Of != "" { // the others wait for no answer that is for one
+		d = member(s, &d, a.Of)
+		a.ID, a.Of = d.ID, ""
+	}
 	_, outcome, err := of(d.Kind).carry(s, &d, a)
 	if err != nil {
 		return nil, "", err
 	}
-	return &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Planned, Answer: a}, outcome, nil
+	return &run.Decided{Kind: d.Kind, About: d.About, Plan: d.Planned, Answer: a, With: meant(&d, a)}, outcome, nil
+}
+
+// meant are the tasks that the answer to a decision about several patches is for; none where that is about one.
+func meant(d *run.Decision, a run.Answer) []string {
+	switch {
+	case d.Kind != run.DecideUnlike && d.Kind != run.DecideUnread && !ofGroup(d):
+		return nil
+	case a.Of != "":
+		return []string{a.Of}
+	}
+	return d.Tasks
 }
 
 // Reasoned reports whether an option that needs no text takes one, as the reason.
@@ -115,9 +136,9 @@ func TakeBack(s *run.State, id, by string) ([]run.Action, string, error) {
 		if given.Kind == run.DecideAct {
 			outcome = "not done: " + open[at].Text
 		}
-		return []run.Action{run.SetRun(run.Data{Decision: &back, Standing: fallen(s.Standing, id, by)})}, outcome, nil
+		return []run.Action{run.SetRun(run.Data{Decision: &back, Standing: s.Standing.Fallen(id, back.Back)})}, outcome, nil
 	case s.Standing.Of(id) != nil:
-		return []run.Action{run.SetRun(run.Data{Standing: fallen(s.Standing, id, by)})},
+		return []run.Action{run.SetRun(run.Data{Standing: s.Standing.Fallen(id, "taken back by "+by)})},
 			"the answer to " + id + " stands for no other decision any more; answered decisions stay answered", nil
 	case at >= 0:
 		return nil, "", request.Refusedf("%s has no answer that could be taken back", id)
@@ -144,17 +165,22 @@ func Carry(s *run.State, now time.Time) []run.Action {
 	}
 	if err != nil {
 		end.Back = err.Error()
-		return []run.Action{run.SetRun(run.Data{Decision: &end, Notices: []string{
-			fmt.Sprintf("the answer to %s, %s, is over: %s", end.Answer.ID, said(&end), end.Back),
-		}})}
+		return []run.Action{run.SetRun(run.Data{
+			Decision: &end, Standing: s.Standing.Fallen(end.Answer.ID, end.Back), Notices: []string{
+				fmt.Sprintf("the answer to %s, %s, is over: %s", end.Answer.ID, said(&end), end.Back),
+			},
+		})}
+	}
+	if end.Kind != run.DecideAct {
+		end.With = nil // each has its own event
 	}
 	if end.Closed = true; !slices.ContainsFunc(actions, func(a run.Action) bool { return ends(a, end.Answer.ID) }) {
 		actions = append(actions, decided(&end))
 	}
-	if end.Kind == run.DecideAct { // a message that was written twice would be two
-		actions = []run.Action{run.Together{Actions: actions}}
+	if (3*len(end.Answer.Text)+1000)*len(actions) > wire.MaxMessage { // what a kill leaves of many is carried out after it
+		return actions
 	}
-	return actions
+	return []run.Action{run.Together{Actions: actions}}
 }
 
 // ends reports whether an action is the event that closes a decision. Each patch of a group has one of its own too.
@@ -175,6 +201,11 @@ func decided(d *run.Decided) run.Action { return run.SetRun(run.Data{Decision: d
 
 // find returns the one of some decisions that an answer is for.
 func find(s *run.State, open []run.Decision, a run.Answer) (run.Decision, error) {
+	about := subject(a.ID)
+	group := groupOf(open, about)
+	if group >= 0 && a.ID == ownID(s.Tasks.ByID[about]) {
+		open = []run.Decision{member(s, &open[group], about)}
+	}
 	if at := slices.IndexFunc(open, func(d run.Decision) bool { return d.ID == a.ID }); at >= 0 {
 		d := open[at]
 		if a.Attempt > 0 && a.Attempt != d.Attempt {
@@ -183,10 +214,10 @@ func find(s *run.State, open []run.Decision, a run.Answer) (run.Decision, error)
 		}
 		return d, nil
 	}
-	if d, ok := part(s, open, a.ID); ok {
-		return d, nil
+	if group >= 0 {
+		return open[group], request.Refusedf("the answer is for %s, and %s about %s has come since: see that one first",
+			a.ID, open[group].ID, text.Some(open[group].Tasks, maxNamed))
 	}
-	about := subject(a.ID)
 	if at := slices.IndexFunc(open, func(d run.Decision) bool { return d.About == about && about != "" }); at >= 0 {
 		d := open[at]
 		shown := a.ID
@@ -212,7 +243,8 @@ func closed(s *run.State, id string) string {
 		return said(d) + now(&s.Tasks, cmp.Or(d.Answer.Of, d.About))
 	}
 	about := subject(id)
-	pos, err := strconv.ParseUint(id[min(len(id), len(about)+1):], 10, 64)
+	place, _, _ := strings.Cut(id[min(len(id), len(about)+1):], ".")
+	pos, err := strconv.ParseUint(place, 10, 64)
 	plan := 0
 	switch _, no := fmt.Sscanf(id, "plan-%d.", &plan); {
 	case about == "" && no == nil && plan > 0 && plan <= len(s.Plans.All):
@@ -273,7 +305,11 @@ func TakeAbout(s *run.State, about string, a run.Answer) ([]run.Action, string, 
 			continue
 		}
 		a.ID, a.Option = d.ID, option
-		if len(d.Tasks) > 1 {
+		switch {
+		case ofGroup(&d) && s.Decisions.Given(d.ID) == nil:
+			d, one = member(s, &d, about), true
+			a.ID = d.ID
+		case len(d.Tasks) > 1:
 			a.Of = about
 		}
 		if t := s.Tasks.ByID[about]; !one && a.Attempt > 0 && a.Attempt == t.Attempt {

@@ -60,11 +60,7 @@ func Patches(s *run.State) (out []run.Decision) {
 			continue
 		}
 		for _, id := range d.Tasks {
-			t := s.Tasks.ByID[id]
-			one := about(&s.Agenda, &s.Agents, t, t.Doubt())
-			if one.Kind = d.Kind; s.Decisions.Given(one.ID) == nil {
-				out = append(out, one)
-			}
+			out = append(out, member(s, &d, id))
 		}
 	}
 	return out

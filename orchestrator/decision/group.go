@@ -2,9 +2,9 @@ package decision
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/run"
@@ -24,7 +24,7 @@ func groups(order *run.Spec, agents *run.Agents, tasks []*run.Task) (out []*grou
 		of := "task " + t.Task.ID
 		if t.Task.ShardOf != "" && !t.Doubt().Review {
 			who, _ := decider(order, agents, t.Doubt().Pos, true)
-			of = "template " + t.Task.ShardOf + " " + who
+			of = fmt.Sprint("template ", t.Task.ShardOf, " ", who, " ", slices.Contains(t.Doubt().Kinds, run.NoticedNone))
 		}
 		out = append(out, &group{of, t.Doubt().Kinds, []*run.Task{t}})
 	}
@@ -52,14 +52,15 @@ func byPlace(a, b *run.Task) int { return cmp.Compare(a.Doubt().Pos, b.Doubt().P
 
 func (g *group) oldest() *run.Task { return slices.MinFunc(g.tasks, byPlace) }
 
-// ask makes the decision about the oldest patch one about them all. Its id has the newest one's place in the log, or that of the
-// newest answer, which was for some of them.
-func (g *group) ask(d *run.Decision, had run.Decisions) {
+// ask makes the decision about the oldest patch one about them all. Its id stands for exactly these patches.
+func (g *group) ask(d *run.Decision) {
 	lead := g.tasks[0]
-	d.ID = run.DecisionID(d.About, slices.MaxFunc(g.tasks, byPlace).Doubt().Pos)
-	for given := had.Given(d.ID); given != nil && given.Closed; given = had.Given(d.ID) {
-		d.ID = run.DecisionID(d.About, given.Pos)
+	members := slices.SortedFunc(slices.Values(g.tasks), byPlace)
+	sum := sha256.New()
+	for _, t := range members {
+		fmt.Fprintf(sum, "%s@%d\n", t.Task.ID, t.Doubt().Pos)
 	}
+	d.ID = fmt.Sprintf("%s.%x", run.DecisionID(d.About, members[len(members)-1].Doubt().Pos), sum.Sum(nil)[:6])
 	d.About, d.Attempt = "", 0
 	d.Text = fmt.Sprintf("a decision about %s of %s with findings of the same kind: %s", text.Count(len(g.tasks), "shard"),
 		lead.Task.ShardOf, text.Line(lead.Doubt().Evidence[0]))
@@ -72,30 +73,39 @@ func (g *group) ask(d *run.Decision, had run.Decisions) {
 	}
 }
 
+// answered takes the patches out of held ones that an answer which the run has not acted on is for: what comes later is another
+// decision. Another attempt of a task is held behind the answer.
+func answered(given *run.Decided, held []*run.Task) (g group, others []*run.Task) {
+	for _, t := range held {
+		alone := given.About == t.Task.ID && given.Answer.ID == ownID(t)
+		if t.Doubt().Pos < given.Pos && (alone || given.About == "" && slices.Contains(given.With, t.Task.ID)) {
+			g.tasks = append(g.tasks, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	return g, others
+}
+
+// ownID is the id of the decision about the held patch of a task alone.
+func ownID(t *run.Task) string { return run.DecisionID(t.Task.ID, t.Doubt().Pos) }
+
 // ofGroup reports whether a decision is about the patches of several shards, for findings of the same kinds.
 func ofGroup(d *run.Decision) bool {
 	return d.About == "" && (d.Kind == run.DecidePatch || d.Kind == run.DecideTest)
 }
 
-// part finds what an id was given for that is no decision's any more: those patches of a group that were held by then, or one of
-// its patches alone.
-func part(s *run.State, open []run.Decision, id string) (run.Decision, bool) {
-	first := subject(id)
-	until, err := strconv.ParseUint(id[min(len(id), len(first)+1):], 10, 64)
-	at := slices.IndexFunc(open, func(d run.Decision) bool { return ofGroup(&d) && slices.Contains(d.Tasks, first) })
-	if err != nil || at < 0 {
-		return run.Decision{}, false
-	}
-	d := open[at]
-	held := func(task string) *run.Task { return s.Tasks.ByID[task] }
-	if t := held(first); t.Doubt().Pos == until {
-		d = about(&s.Agenda, &s.Agents, t, t.Doubt())
-		d.Kind = open[at].Kind
-		return d, true
-	}
-	oldest := slices.MinFunc(d.Tasks, func(a, b string) int { return byPlace(held(a), held(b)) })
-	d.ID, d.Tasks = id, slices.DeleteFunc(slices.Clone(d.Tasks), func(task string) bool { return held(task).Doubt().Pos > until })
-	return d, first == oldest && len(d.Tasks) > 0
+// groupOf is the place of the decision about a group with a task; -1 for none.
+func groupOf(open []run.Decision, task string) int {
+	return slices.IndexFunc(open, func(d run.Decision) bool { return ofGroup(&d) && slices.Contains(d.Tasks, task) })
+}
+
+// member is the decision about the patch of one of a group alone.
+func member(s *run.State, group *run.Decision, task string) run.Decision {
+	t := s.Tasks.ByID[task]
+	d := about(&s.Agenda, &s.Agents, t, t.Doubt())
+	d.Kind = group.Kind
+	return d
 }
 
 // awaited reports whether the decision of a person about shards waits for others, whose patches may become part of it: what a
@@ -107,7 +117,10 @@ func awaited(s *run.State, d *run.Decision) bool {
 	t := s.Tasks.ByID[d.Tasks[0]]
 	return t.Task.ShardOf != "" && !s.Spec.Spends(t.Task.Role) &&
 		slices.ContainsFunc(s.Tasks.Shards[t.Task.ShardOf], func(id string) bool {
-			state := s.Tasks.ByID[id].State
-			return state == run.TaskRunning || state == run.TaskVerifying
+			o := s.Tasks.ByID[id]
+			if _, unserved := s.Unserved[o.Task.Role]; unserved && o.State == run.TaskRunning {
+				return false
+			}
+			return o.State == run.TaskRunning || o.State == run.TaskVerifying
 		})
 }

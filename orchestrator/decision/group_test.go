@@ -3,13 +3,16 @@ package decision_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
 	"divisi/internal/testkit/runtest"
 	"divisi/orchestrator/decision"
+	"divisi/orchestrator/request"
 	"divisi/orchestrator/run"
 	"divisi/subagents/wire"
 )
@@ -80,11 +83,17 @@ func TestAnswersAboutAGroup(t *testing.T) {
 				holds(l, fmt.Sprintf("t-%d", i), 1, weak(i))
 			}
 			shown := decision.Open(l.State)[2]
-			holds(l, "t-3", 1, weak(3)) // the person has not seen this one
-			require.Len(t, decision.Open(l.State)[2].Tasks, 4)
 			actions, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: c.option, Text: c.text, By: ada})
 			require.NoError(t, err)
-			act(l, actions)
+			l.Do(actions)
+			holds(l, "t-3", 1, weak(3)) // the person has not seen this one
+			for i, state := range c.states {
+				by := map[bool]string{true: ada}[state != run.TaskHeld]
+				require.Equal(t, by, l.Decisions.By(fmt.Sprintf("t-%d", i)), "no master decides over it: %d", i)
+			}
+			carried := decision.Carry(l.State, time.Time{})
+			require.Len(t, carried, 1, "no kill leaves a part of it")
+			l.Do(carried)
 			for i, state := range c.states {
 				require.Equal(t, state, l.Tasks.ByID[fmt.Sprintf("t-%d", i)].State, i)
 			}
@@ -160,4 +169,147 @@ func TestAGroupIsAskedAboutOnce(t *testing.T) {
 		l.Append("t-1", run.TaskData{State: run.TaskCancelled})
 		require.Equal(t, []string{"a", "t-0"}, ids(), role)
 	}
+}
+
+// What lies on a queue that no worker serves keeps no question from a person.
+func TestAGroupWaitsForNoShardThatNoWorkerServes(t *testing.T) {
+	t.Parallel()
+	l := shards(t, 2, func(s *run.Spec) {
+		s.Roles["generator"] = spec.Role{Name: "generator", Executor: spec.ExecutorCommand, Command: []string{"sh"}}
+	})
+	holds(l, "t-0", 1, weak(0))
+	l.Dispatched("t-1", "generator", 1, "b")
+	about := func(d run.Decision) bool { return d.About == "t-0" }
+	require.False(t, slices.ContainsFunc(decision.ForPerson(l.State), about))
+	l.Append("", run.Data{Unserved: map[string]run.Unserved{"generator": {Why: "none has it"}}})
+	require.True(t, slices.ContainsFunc(decision.ForPerson(l.State), about))
+}
+
+// An answer is for the patches that its id was shown for: not for one that has come between them in the log, and not for another
+// attempt.
+func TestAnIDStandsForExactlyTheMembers(t *testing.T) {
+	t.Parallel()
+	ada := wire.Person("ada")
+	skips := func(i int) string { return fmt.Sprintf("t-%d/x_test.go: more skips, 0 before and 1 after", i) }
+	l := shards(t, 4, nil)
+	holds(l, "t-0", 1, weak(0))
+	holds(l, "t-1", 1, run.Doubt{Evidence: []string{skips(1)}})
+	holds(l, "t-2", 1, weak(2))
+	shown := decision.Open(l.State)[2]
+	require.Equal(t, []string{"t-0", "t-2"}, shown.Tasks)
+	holds(l, "t-3", 1, weak(3, skips(3)))
+	require.Equal(t, [][]string{{"t-3", "t-0", "t-1", "t-2"}}, asked(l.State))
+	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: run.Accept, By: ada})
+	now := decision.Open(l.State)[2]
+	require.ErrorContains(t, err, "the answer is for "+shown.ID+", and "+now.ID+" about t-3, t-0, t-1, t-2 has come since: see that one first")
+
+	actions, _, err := decision.Take(l.State, run.Answer{ID: now.ID, Option: run.Accept, By: ada, NotBefore: time.Unix(9, 0)})
+	require.NoError(t, err)
+	l.Do(actions)
+	l.Append("t-1", run.TaskData{State: run.TaskPending})
+	holds(l, "t-1", 2, run.Doubt{Evidence: []string{skips(1)}})
+	l.Append("t-2", run.TaskData{State: run.TaskSkipped})
+	apply, _, err := decision.Apply(l.State, now.ID)
+	require.NoError(t, err)
+	l.Do(apply)
+	l.Do(decision.Carry(l.State, time.Time{}))
+	require.Equal(t, [][]string{{"t-1"}}, asked(l.State), "its new attempt was not shown")
+	for task, state := range map[string]run.TaskState{
+		"t-0": run.TaskRunning, "t-1": run.TaskHeld, "t-2": run.TaskSkipped, "t-3": run.TaskRunning,
+	} {
+		require.Equal(t, state, l.Tasks.ByID[task].State, task)
+	}
+}
+
+// After a kill behind the first of its events the rest of an answer that is too long for one message is carried out.
+func TestALongAnswerIsCarriedOutAfterAKill(t *testing.T) {
+	t.Parallel()
+	l := shards(t, 30, nil)
+	for i := range 30 {
+		holds(l, fmt.Sprintf("t-%d", i), 1, weak(i))
+	}
+	d := decision.Open(l.State)[2]
+	actions, _, err := decision.Take(l.State, run.Answer{
+		ID: d.ID, Option: run.Reject, Text: strings.Repeat("x", request.MaxMessage), By: wire.Person("ada"),
+	})
+	require.NoError(t, err)
+	l.Do(actions)
+	carried := decision.Carry(l.State, time.Time{})
+	require.Greater(t, len(carried), 30)
+	l.Do(carried[:1])
+	require.Equal(t, run.TaskHeld, l.Tasks.ByID["t-1"].State)
+	l.Do(decision.Carry(l.State, time.Time{}))
+	require.Empty(t, asked(l.State))
+	require.Empty(t, l.Decisions.Waiting())
+}
+
+// An answer about one shard leaves the others open.
+func TestAnAnswerAboutOneOfAGroupIsItsOwn(t *testing.T) {
+	t.Parallel()
+	ada := wire.Person("ada")
+	for name, take := range map[string]func(s *run.State, task string) ([]run.Action, string, error){
+		"accept TASK": func(s *run.State, task string) ([]run.Action, string, error) {
+			return decision.TakeAbout(s, task, run.Answer{Option: run.Accept, Attempt: 1, By: ada})
+		},
+		"of": func(s *run.State, task string) ([]run.Action, string, error) {
+			return decision.Take(s, run.Answer{ID: decision.Open(s)[2].ID, Option: run.Accept, Of: task, By: ada})
+		},
+		"its own id": func(s *run.State, task string) ([]run.Action, string, error) {
+			id := run.DecisionID(task, s.Tasks.ByID[task].Doubt().Pos)
+			return decision.Take(s, run.Answer{ID: id, Option: run.Accept, By: ada})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := shards(t, 3, nil)
+			for i := range 3 {
+				holds(l, fmt.Sprintf("t-%d", i), 1, weak(i))
+			}
+			for i, left := range [][][]string{{{"t-1", "t-2"}}, {{"t-2"}}} {
+				actions, _, err := take(l.State, fmt.Sprintf("t-%d", i))
+				require.NoError(t, err)
+				l.Do(actions)
+				require.Equal(t, left, asked(l.State), "while it is held back")
+			}
+			_, _, err := take(l.State, "t-0")
+			require.Error(t, err, "it has an answer")
+			l.Do(decision.Carry(l.State, time.Time{}))
+			l.Do(decision.Carry(l.State, time.Time{}))
+			require.Equal(t, run.TaskRunning, l.Tasks.ByID["t-1"].State)
+			require.Equal(t, [][]string{{"t-2"}}, asked(l.State))
+		})
+	}
+}
+
+// One of a group that has an answer is refused another one.
+func TestOneOfAnAnsweredGroupHasTheAnswer(t *testing.T) {
+	t.Parallel()
+	ada := wire.Person("ada")
+	l := shards(t, 2, nil)
+	holds(l, "t-0", 1, weak(0))
+	holds(l, "t-1", 1, weak(1))
+	d := decision.Open(l.State)[2]
+	actions, _, err := decision.Take(l.State, run.Answer{ID: d.ID, Option: run.Reject, Text: "no", By: ada})
+	require.NoError(t, err)
+	l.Do(actions)
+	_, _, err = decision.TakeAbout(l.State, "t-1", run.Answer{Option: run.Accept, By: ada})
+	require.ErrorContains(t, err, d.ID+" has an answer: reject by user:ada: no")
+	own := run.DecisionID("t-1", l.Tasks.ByID["t-1"].Doubt().Pos)
+	_, _, err = decision.Take(l.State, run.Answer{ID: own, Option: run.Accept, By: ada})
+	require.ErrorContains(t, err, d.ID+" has an answer: reject by user:ada: no")
+	back, _, err := decision.TakeBack(l.State, d.ID, ada)
+	require.NoError(t, err)
+	l.Do(back)
+	require.Equal(t, d, decision.Open(l.State)[2])
+}
+
+// Shards whose tests notice nothing are no part of a group whose tests notice something, and remarks alone are none of findings.
+func TestWhatNoticesNothingStandsApart(t *testing.T) {
+	t.Parallel()
+	l := shards(t, 4, nil)
+	holds(l, "t-0", 1, weak(0))
+	holds(l, "t-1", 1, weak(1, `the tests of the package in t-1 noticed none of the changes of the code that were tried`))
+	holds(l, "t-2", 1, run.Doubt{Evidence: []string{"no experiment: the machine is away"}})
+	holds(l, "t-3", 1, weak(3))
+	require.Equal(t, [][]string{{"t-0", "t-3"}, {"t-1"}, {"t-2"}}, asked(l.State))
 }

@@ -28,11 +28,40 @@ var later = kind{
 	},
 	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		if a.Option == run.Skip {
-			actions, skipped, err := request.Skip(&s.Agenda, s.Works, d.Tasks, run.Revision{By: a.By}, Because(a.Text))
-			return actions, "skipped: " + text.Some(skipped, maxNamed), err
+			return skipLeft(s, d.Tasks, a)
 		}
 		return request.Message(&s.Agenda, &s.Agents, d.About, a.Text, a.By)
 	},
+}
+
+// skipLeft skips what can still be skipped of what a person has named, and notes what cannot.
+func skipLeft(s *run.State, refs []string, a run.Answer) ([]run.Action, string, error) {
+	var left, not []string
+	for _, ref := range refs {
+		_, _, whole := request.Skip(&s.Agenda, s.Works, []string{ref}, run.Revision{}, "")
+		var landing []string
+		for _, id := range s.Tasks.Members(ref) {
+			_, _, err := request.Skip(&s.Agenda, s.Works, []string{id}, run.Revision{}, "")
+			switch {
+			case err == nil:
+				left = append(left, id)
+			case !s.Tasks.ByID[id].Ended():
+				landing = append(landing, err.Error())
+			}
+		}
+		if whole != nil && len(landing) == 0 {
+			landing = []string{whole.Error()}
+		}
+		not = append(not, landing...)
+	}
+	if len(left) == 0 {
+		return nil, "", request.Refusedf("%s", strings.Join(not, "; "))
+	}
+	actions, skipped, err := request.Skip(&s.Agenda, s.Works, left, run.Revision{By: a.By}, Because(a.Text))
+	if len(not) > 0 {
+		actions = append(actions, run.SetRun(run.Data{Notices: []string{"not skipped: " + strings.Join(not, "; ")}}))
+	}
+	return actions, "skipped: " + text.Some(skipped, maxNamed), err
 }
 
 // Because is why a person skips tasks, for the log.

@@ -3,6 +3,7 @@ package decision
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/recovery"
@@ -38,14 +39,31 @@ func held(agenda *run.Agenda, agents *run.Agents, missing bool) (out []run.Decis
 			tasks = append(tasks, t)
 		}
 	}
+	for _, given := range agents.Decisions.Waiting() {
+		var g group
+		if given.Kind != run.DecidePatch && given.Kind != run.DecideTest {
+			continue
+		}
+		if g, tasks = answered(given, tasks); len(g.tasks) == 0 {
+			continue
+		}
+		t := g.oldest()
+		d := about(agenda, agents, t, t.Doubt())
+		if given.About == "" {
+			g.ask(&d)
+			d.ID = given.Answer.ID
+		}
+		out = append(out, d)
+	}
 	for _, g := range groups(&agenda.Spec, agents, tasks) {
 		t := g.oldest()
 		d := about(agenda, agents, t, t.Doubt())
 		if len(g.tasks) > 1 {
-			g.ask(&d, agents.Decisions)
+			g.ask(&d)
 		}
 		out = append(out, d)
 	}
+	slices.SortStableFunc(out, func(a, b run.Decision) int { return cmp.Compare(a.Pos, b.Pos) })
 	return out
 }
 

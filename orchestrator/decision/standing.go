@@ -24,7 +24,7 @@ func Stand(s *run.State, a run.Answer, shape string) ([]run.Action, string, erro
 		return nil, "", request.Refusedf("no other patch is alike to that of %s: it is one of several, cannot be shown, or has "+
 			"a binary file, a rename or a link. Accept it without the others", a.ID)
 	}
-	stands := run.StandingAnswer{ID: a.ID, Shape: shape, By: a.By}
+	stands := run.StandingAnswer{ID: given.Answer.ID, Shape: shape, By: a.By}
 	return []run.Action{run.SetRun(run.Data{Decision: given, Standing: &stands})},
 		outcome + ", and each other one that is alike, until you take the answer to " + a.ID + " back", nil
 }
@@ -45,15 +45,6 @@ func Follow(s *run.State, d *run.Decision, shape string) []run.Action {
 		return nil
 	}
 	return actions
-}
-
-// fallen is that the answer to a decision stands for others no more; nil where it does not.
-func fallen(standing run.StandingAnswers, id, by string) *run.StandingAnswer {
-	stands := standing.Of(id)
-	if stands == nil {
-		return nil
-	}
-	return &run.StandingAnswer{ID: id, Shape: stands.Shape, By: stands.By, Back: "taken back by " + by}
 }
 
 // By adds to the words for an answer that it stands for others, or that another one stood for it.

@@ -85,6 +85,18 @@ func TestAStandingAnswerEnds(t *testing.T) {
 	}
 }
 
+// It ends with its own answer, where that fits no more.
+func TestAStandingAnswerEndsWithAnAnswerThatIsOver(t *testing.T) {
+	t.Parallel()
+	l, _ := stood(t)
+	l.Append("a", run.TaskData{State: run.TaskSkipped})
+	l.Do(decision.Carry(l.State, time.Time{}))
+	require.Contains(t, l.Notices[len(l.Notices)-1], "is over: ")
+	require.Empty(t, l.Standing)
+	b := of(t, l.State, "b")
+	require.Empty(t, decision.Follow(l.State, &b, "shape"))
+}
+
 // A person who takes one of its answers back decides that one: the answer is not given again.
 func TestWhatAStandingAnswerGaveIsTakenBack(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package request
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"divisi/internal/spec"
 	"divisi/orchestrator/run"
@@ -29,12 +30,13 @@ func Give(
 		State: run.TaskRunning, Reason: "a person submitted a patch", Given: p,
 		Dispatch: &run.Dispatch{Task: id, Attempt: t.Attempt + 1, Role: spec.Person, Head: p.Base},
 	}
-	var notices []string
+	var over run.Data
 	if doubt := t.Doubt(); doubt != nil { // others of its change set still wait
 		of := run.DecisionID(id, doubt.Pos)
-		if had := agents.Decisions.Given(of); had != nil && !had.Closed {
-			notices = []string{fmt.Sprintf("the answer to %s, %s by %s, is over: a person submitted another patch",
-				of, had.Answer.Option, had.Answer.By)}
+		if had := agents.Decisions.For(id); had != nil {
+			over.Notices = []string{fmt.Sprintf("the answer to %s, %s by %s, is over%s: a person submitted another patch",
+				had.Answer.ID, had.Answer.Option, had.Answer.By, strings.TrimSuffix(" for "+id, " for "+had.About))}
+			over.Standing = agents.Standing.Fallen(had.Answer.ID, "a person submitted another patch")
 		}
 		d.Decision = &run.Decided{Kind: run.DecidePatch, About: id, Closed: true, Answer: run.Answer{
 			ID: of, Option: run.Reject, Text: "a person submitted another patch", By: by,
@@ -43,8 +45,8 @@ func Give(
 	// Before there is another attempt, which is the newest.
 	actions = append(callBack(agents.Works, id), reopen(agenda, d.Reason)...)
 	actions = append(actions, freed(&agenda.Tasks, map[string]bool{id: true}, run.Revision{By: by}, false)...)
-	if notices != nil {
-		actions = append(actions, run.SetRun(run.Data{Notices: notices}))
+	if over.Notices != nil {
+		actions = append(actions, run.SetRun(over))
 	}
 	return append(actions, run.SetTask(id, d)), wire.AgentID(id, d.Dispatch.Attempt) + " is the patch of a person", nil
 }

@@ -147,7 +147,7 @@ func TestAGivenPatchEndsAnAnswerThatWaits(t *testing.T) {
 	l.Ended("runs", 1, runtest.Patched("c", "t", "h"))
 	l.Append("runs", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"why"}}})
 	open := decision.ForPerson(l.State)[0]
-	taken, _, err := decision.Take(l.State, run.Answer{ID: open.ID, Option: run.Accept, By: wire.Person("ada")})
+	taken, _, err := decision.Stand(l.State, run.Answer{ID: open.ID, Option: run.Accept, Alike: true, By: wire.Person("ada")}, "shape")
 	require.NoError(t, err)
 	l.Do(taken)
 	actions, _, err := request.Give(&l.Agenda, &l.Agents, "runs", patchOn("h"), wire.Person("bob"))
@@ -155,6 +155,7 @@ func TestAGivenPatchEndsAnAnswerThatWaits(t *testing.T) {
 	l.Do(actions)
 	require.Equal(t, []string{"the answer to " + open.ID + ", accept by user:ada, is over: a person submitted another patch"}, l.Notices)
 	require.Empty(t, decision.Carry(l.State, time.Time{}))
+	require.Empty(t, l.Standing, "it stands for no others")
 }
 
 // No agent can do again what a person did.

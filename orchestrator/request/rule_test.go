@@ -2,6 +2,7 @@ package request
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -151,4 +152,36 @@ func TestReportLateReportsEachMessageOnce(t *testing.T) {
 
 	l.Append("t", run.Data{Notices: notices})
 	require.Empty(t, ReportLate(l.State))
+}
+
+// A master decides nothing that a person has answered, about one patch or about several.
+func TestNoMasterDecidesOverAnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		given   run.Decided
+		refused bool
+	}{
+		"about it":          {run.Decided{Kind: run.DecidePatch, About: "t"}, true},
+		"about a group":     {run.Decided{Kind: run.DecidePatch, With: []string{"s", "t"}}, true},
+		"about others":      {run.Decided{Kind: run.DecidePatch, With: []string{"s"}}, false},
+		"an act held back":  {run.Decided{Kind: run.DecideAct, With: []string{"t"}}, false},
+		"closed long since": {run.Decided{Kind: run.DecidePatch, With: []string{"t"}, Closed: true}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := runtest.New(t, run.Spec{Base: "b", Roles: runtest.Roles(), Parallel: 4}, run.Running)
+			l.Dispatched(run.MasterTask, spec.RoleMaster, 1, "b")
+			l.Plan(spec.Task{ID: "t", Role: "generator", Files: []string{"a.go"}})
+			l.Dispatched("t", "generator", 1, "b")
+			l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
+			c.given.Answer = run.Answer{ID: "x@1", Option: run.Reject, By: wire.Person("ada")}
+			l.Append("", run.Data{Decision: &c.given})
+			l.Append("t", run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{"why"}}})
+			l.Agent(run.MasterTask, 1, contextscope.KindRequest, wire.Request{
+				ID: "master/1/send-1-0", Kind: wire.RequestSend, Task: "t", Accept: true,
+			})
+			done := runtest.Describe(Settle(l.State))
+			require.Equal(t, c.refused, slices.Contains(done, "answer master user has answered what t waits for"), done)
+		})
+	}
 }

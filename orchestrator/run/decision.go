@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -160,13 +159,9 @@ type Answer struct {
 // HoldBack is how long the run holds back what a person has sent by hand.
 const HoldBack = 10 * time.Second
 
-// Held is how long the run still holds an answer back. A clock that is put back prolongs no wait.
+// Held is how long the run still holds an answer back: never longer than HoldBack.
 func (a *Answer) Held(now time.Time) time.Duration {
-	wait := a.NotBefore.Sub(now)
-	if a.NotBefore.IsZero() || wait < 0 || wait > HoldBack {
-		return 0
-	}
-	return wait
+	return min(max(0, a.NotBefore.Sub(now)), HoldBack)
 }
 
 // Decided is the outcome of a decision: a template is held (Hold), an answer has come, the run has acted on it (Closed), or it
@@ -181,7 +176,7 @@ type Decided struct {
 	Answer Answer `json:"answer,omitzero"`
 	Closed bool   `json:"closed,omitempty"`
 	// With are the other tasks of a change set under review, whose patches continue; about unread files all tasks whose do; of an
-	// act that skips tasks these.
+	// act that skips tasks these; of an answer about several patches that is not closed the tasks that it is for.
 	With []string `json:"with,omitempty"`
 	// Back is why the answer does not count.
 	Back string `json:"back,omitempty"`
@@ -204,12 +199,28 @@ func (x Decisions) Waiting() []*Decided {
 
 // By is the person who has answered a decision about a task, as long as the run has not acted on it; "" for none.
 func (x Decisions) By(task string) string {
-	for _, d := range x.Waiting() {
-		if d.Kind != DecideAct && wire.IsPerson(d.Answer.By) && (d.About == task || slices.Contains(d.With, task)) {
-			return d.Answer.By
-		}
+	if d := x.For(task); d != nil {
+		return d.Answer.By
 	}
 	return ""
+}
+
+// For is the answer of a person to a decision about a task that the run has not acted on; nil for none.
+func (x Decisions) For(task string) *Decided {
+	for _, d := range x.Waiting() {
+		if d.Kind != DecideAct && wire.IsPerson(d.Answer.By) && (d.About == task || slices.Contains(d.With, task)) {
+			return d
+		}
+	}
+	return nil
+}
+
+// Ahead is by how much a clock is behind the one by which answers are held back: it was put back, or is another machine's.
+func (x Decisions) Ahead(now time.Time) (ahead time.Duration) {
+	for _, d := range x.Waiting() {
+		ahead = max(ahead, d.Answer.NotBefore.Add(-HoldBack).Sub(now))
+	}
+	return ahead
 }
 
 // Next is the oldest answer that the run may act on, nil for none, and how long the first one that it holds back still waits.
@@ -243,6 +254,9 @@ func (s *State) applyDecided(e *contextscope.Event, d *Decided, stands *Standing
 		return
 	}
 	d.Pos = e.Pos
+	if had := s.Decisions[d.Answer.ID]; had != nil && !d.Closed { // it is held back no longer, and is for what it was given for
+		d.Pos = had.Pos
+	}
 	s.Decisions[d.Answer.ID] = d
 	if !d.Closed {
 		return
@@ -315,6 +329,15 @@ func (x StandingAnswers) Of(id string) *StandingAnswer {
 	return nil
 }
 
+// Fallen is that the answer to a decision stands for others no more, and why; nil where it does not.
+func (x StandingAnswers) Fallen(id, why string) *StandingAnswer {
+	stands := x.Of(id)
+	if stands == nil {
+		return nil
+	}
+	return &StandingAnswer{ID: id, Shape: stands.Shape, By: stands.By, Back: why}
+}
+
 // For is the oldest one for a decision about a patch of a shape; nil for none.
 func (x StandingAnswers) For(id, shape string) *StandingAnswer {
 	for _, a := range x {
@@ -352,49 +375,4 @@ func (x StandingAnswers) except(a Answer) {
 	if by := x.Of(a.Standing); by != nil {
 		by.not[a.ID] = true
 	}
-}
-
-// Unlike is an edit of a shard that no other shard of its template makes. Was and Is are its lines; Usual is an edit that most of
-// them make, in the same form. All of it is text of the repository.
-type Unlike struct {
-	File string `json:"file"`
-	// Line is the place after the edit, from 1.
-	Line     int    `json:"line"`
-	Was      string `json:"was,omitempty"`
-	Is       string `json:"is,omitempty"`
-	UsualWas string `json:"usual_was,omitempty"`
-	UsualIs  string `json:"usual_is,omitempty"`
-}
-
-// AboutUnlike begins the one decision about all patches that are unlike others: it is about no single task.
-const AboutUnlike = "unlike"
-
-// Unlike are the held patches that are unlike those of other shards, in plan order.
-func (l *Tasks) Unlike() iter.Seq[*Task] {
-	return func(yield func(*Task) bool) {
-		for t := range l.In(TaskHeld) {
-			if t.Doubt().Unlike != nil && !yield(t) {
-				return
-			}
-		}
-	}
-}
-
-// unlikeSince is where in the log the decision about them began as it is now: each patch and each answer makes it another one.
-func (l *Tasks) unlikeSince() uint64 {
-	pos := l.unliked
-	for t := range l.Unlike() {
-		pos = max(pos, t.Doubt().Pos)
-	}
-	return pos
-}
-
-// AllowedUnlike returns the accepted doubts about edits of the newest attempt that no other shard makes.
-func (t *Task) AllowedUnlike() []Doubt {
-	return slices.DeleteFunc(t.accepted(), func(d Doubt) bool { return d.Unlike == nil })
-}
-
-// WasUnlike reports whether a patch of the task was asked about before for such edits.
-func (t *Task) WasUnlike() bool {
-	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool { return d.Unlike != nil && d.Answer != nil })
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -29,11 +30,14 @@ var (
 	quoted = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
 	plain  = lazyregexp.New(`^[a-z]+[,;.]?$`)
 	// remarks are the lines that tell how an experiment ended, and no finding.
-	remarks = lazyregexp.New(`^no experiment|^the tests of .* noticed \d+ changes|noticed none of the changes`)
+	remarks = lazyregexp.New(`^no experiment|^the tests of .* noticed \d+ changes`)
 )
 
 // less begins the kinds of findings that assertions are gone.
 const less = "fewer assertions"
+
+// NoticedNone is the kind of the findings of an experiment in which tests noticed nothing.
+const NoticedNone = "noticed none of the changes"
 
 // Doubt is why a patch is held, and what became of it.
 type Doubt struct {
@@ -130,10 +134,11 @@ func (t *Task) doubt(d Doubt, pos uint64) {
 
 // kindsOf are the kinds of the findings that evidence has.
 func kindsOf(evidence []string) (kinds []string) {
-	for _, line := range evidence {
-		if remarks.MatchString(line) {
-			continue
-		}
+	findings := slices.DeleteFunc(slices.Clone(evidence), remarks.MatchString)
+	if len(findings) == 0 {
+		findings = evidence
+	}
+	for _, line := range findings {
 		if place, rest, found := strings.Cut(line, ": "); found && !strings.Contains(place, " ") {
 			line = rest
 		}
@@ -142,6 +147,9 @@ func kindsOf(evidence []string) (kinds []string) {
 		kind := strings.Join(words, " ")
 		if strings.HasPrefix(kind, less) { // whatever they were
 			kind = less
+		}
+		if strings.Contains(line, NoticedNone) {
+			kind = NoticedNone
 		}
 		kinds = append(kinds, kind)
 	}
@@ -343,4 +351,49 @@ func (s *State) Untried() (tasks []*Task, why map[string]string) {
 		tasks = append(tasks, t)
 	}
 	return tasks, why
+}
+
+// Unlike is an edit of a shard that no other shard of its template makes. Was and Is are its lines; Usual is an edit that most of
+// them make, in the same form. All of it is text of the repository.
+type Unlike struct {
+	File string `json:"file"`
+	// Line is the place after the edit, from 1.
+	Line     int    `json:"line"`
+	Was      string `json:"was,omitempty"`
+	Is       string `json:"is,omitempty"`
+	UsualWas string `json:"usual_was,omitempty"`
+	UsualIs  string `json:"usual_is,omitempty"`
+}
+
+// AboutUnlike begins the one decision about all patches that are unlike others: it is about no single task.
+const AboutUnlike = "unlike"
+
+// Unlike are the held patches that are unlike those of other shards, in plan order.
+func (l *Tasks) Unlike() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for t := range l.In(TaskHeld) {
+			if t.Doubt().Unlike != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// unlikeSince is where in the log the decision about them began as it is now: each patch and each answer makes it another one.
+func (l *Tasks) unlikeSince() uint64 {
+	pos := l.unliked
+	for t := range l.Unlike() {
+		pos = max(pos, t.Doubt().Pos)
+	}
+	return pos
+}
+
+// AllowedUnlike returns the accepted doubts about edits of the newest attempt that no other shard makes.
+func (t *Task) AllowedUnlike() []Doubt {
+	return slices.DeleteFunc(t.accepted(), func(d Doubt) bool { return d.Unlike == nil })
+}
+
+// WasUnlike reports whether a patch of the task was asked about before for such edits.
+func (t *Task) WasUnlike() bool {
+	return slices.ContainsFunc(t.Doubts, func(d Doubt) bool { return d.Unlike != nil && d.Answer != nil })
 }
