@@ -30,7 +30,7 @@ func (r *Run) Log(ctx context.Context, task string, number int) (json.RawMessage
 	return r.look(ctx, task, number, func(ctx context.Context, a *attempt.Attempt) (any, error) { return a.Log(ctx) })
 }
 
-// Plan returns the plan of the run as a plan file: the one that it was given, or the master's without the tasks that only read.
+// Plan returns the plan of the run as a plan file: the one that it was given, or all of the master's.
 func (r *Run) Plan(ctx context.Context) (string, error) {
 	ctx, leave, err := r.enter(ctx)
 	if err != nil {
@@ -41,13 +41,14 @@ func (r *Run) Plan(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	switch {
-	case st.Spec.Plan != nil:
+	if st.Spec.Plan != nil {
 		return configs.FormatPlan(*st.Spec.Plan)
-	case len(st.Plans.All) == 0:
+	}
+	p := plan.Whole(&st.Agenda, st.Works)
+	if len(p.Tasks) == 0 {
 		return "", usage.With(usage.Errorf("run %s has no plan", r.Name), usage.Show, r.Name)
 	}
-	return configs.FormatPlan(plan.File(&st.Agenda, st.Works, len(st.Plans.All)-1))
+	return configs.FormatPlan(p)
 }
 
 // Take checks an attempt of a task out into a directory that is new or empty and outside the repository, for a person to change,

@@ -59,12 +59,7 @@ func revised(tasks *run.Tasks, t spec.Task) (_ spec.Task, left bool) {
 // File returns a plan that waits for approval as the plan file of another run: its tasks that change files, and the tasks that
 // these depend on, of the master's earlier plans too. Where several plans contribute, each task has the constraints of its own.
 func File(agenda *run.Agenda, works run.Works, at int) spec.Plan {
-	var plans []spec.Plan
-	for i := range agenda.Plans.All[:at+1] {
-		if agenda.Plans.All[i].Request == "" && agenda.Plans.All[i].Follows == "" {
-			plans = append(plans, Source(agenda, works, i).WithRoleInputs(agenda.Spec.Roles))
-		}
-	}
+	plans := sources(agenda, works, at)
 	needed := map[string]bool{}
 	for i := range plans[len(plans)-1].Tasks {
 		t := &plans[len(plans)-1].Tasks[i]
@@ -74,14 +69,25 @@ func File(agenda *run.Agenda, works run.Works, at int) spec.Plan {
 	for _, p := range slices.Backward(plans) {
 		need(p.Tasks, needed)
 	}
-	var parts []spec.Plan
-	for _, p := range plans {
-		p.Tasks = slices.DeleteFunc(slices.Clone(p.Tasks), func(t spec.Task) bool { return !needed[t.ID] })
-		if len(p.Tasks) > 0 {
-			parts = append(parts, p)
+	for i := range plans {
+		plans[i].Tasks = slices.DeleteFunc(slices.Clone(plans[i].Tasks), func(t spec.Task) bool { return !needed[t.ID] })
+	}
+	return joined(agenda.Spec.Goal, plans)
+}
+
+// Whole returns all plans of the master as one plan file, also where they only read.
+func Whole(agenda *run.Agenda, works run.Works) spec.Plan {
+	return joined(agenda.Spec.Goal, sources(agenda, works, len(agenda.Plans.All)-1))
+}
+
+// sources are the master's plans up to one of them.
+func sources(agenda *run.Agenda, works run.Works, at int) (plans []spec.Plan) {
+	for i := range agenda.Plans.All[:at+1] {
+		if agenda.Plans.All[i].Request == "" && agenda.Plans.All[i].Follows == "" {
+			plans = append(plans, Source(agenda, works, i).WithRoleInputs(agenda.Spec.Roles))
 		}
 	}
-	return joined(agenda.Spec.Goal, parts)
+	return plans
 }
 
 // need marks the tasks that a marked task depends on, directly or through others.
@@ -99,10 +105,14 @@ func need(tasks []spec.Task, needed map[string]bool) {
 	}
 }
 
-func joined(goal string, parts []spec.Plan) spec.Plan {
-	out := parts[len(parts)-1]
+// joined is one plan of those that have tasks.
+func joined(goal string, plans []spec.Plan) (out spec.Plan) {
+	parts := slices.DeleteFunc(plans, func(p spec.Plan) bool { return len(p.Tasks) == 0 })
+	if len(parts) > 0 {
+		out = parts[len(parts)-1]
+	}
 	out.Goal = cmp.Or(out.Goal, goal)
-	if len(parts) == 1 {
+	if len(parts) < 2 {
 		return out
 	}
 	out.Constraints, out.Mends, out.Tasks = nil, nil, nil

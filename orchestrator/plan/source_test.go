@@ -51,12 +51,23 @@ func TestAPlanFileHasWhatWritesAndWhatThatNeeds(t *testing.T) {
 	require.NotNil(t, p.Tasks[2].Shard, "templates are not expanded")
 	require.Empty(t, p.Validate(spec.Env{Roles: l.Spec.Roles}))
 	require.Equal(t, []string{"Its own."}, template.Constraints, "the run's own plan is as it was")
+
+	planned(l, 3, spec.Plan{Tasks: []spec.Task{task("later", "reader")}})
+	l.Append("", run.PlanData{By: "master/2", Request: "r", Tasks: []spec.Task{task("asked", "generator")}})
+	ids = nil
+	for _, t := range plan.Whole(&l.Agenda, l.Works).Tasks {
+		ids = append(ids, t.ID)
+	}
+	require.Equal(t, []string{"deep", "seen", "aside", "each", "after", "check", "last", "later"}, ids)
 }
 
 func TestAPlanFileOfOnePlanIsThatPlan(t *testing.T) {
 	t.Parallel()
 	l := runtest.New(t, run.Spec{Base: "b", Goal: "g", Roles: runtest.Roles(), Parallel: 4}, run.Planning)
-	planned(l, 1, spec.Plan{Tasks: []spec.Task{task("seen", "reader")}})
+	require.Empty(t, plan.Whole(&l.Agenda, l.Works).Tasks, "there is no plan yet")
+	readers := spec.Plan{Goal: "g", Tasks: []spec.Task{task("seen", "reader")}}
+	planned(l, 1, readers)
+	require.Equal(t, readers, plan.Whole(&l.Agenda, l.Works))
 	p := spec.Plan{Goal: "own", Constraints: []string{"Keep."}, DecisionRecord: "r", Tasks: []spec.Task{task("a", "generator")}}
 	planned(l, 2, p)
 	require.Equal(t, p, plan.File(&l.Agenda, l.Works, 1))

@@ -101,7 +101,8 @@ func TestAGateApartFromDivisisOwnFiles(t *testing.T) {
 			t.Parallel()
 			dir, blobs := t.TempDir(), map[string]string{}
 			for name, text := range map[string]string{
-				"top": "", "plain.sh": "cat top", "asks.sh": "test -e .divisi/x || true", ".divisi/roles/say.md": "", ".git/HEAD": "", ".git/index": "",
+				"top": "", "plain.sh": "cat top", "asks.sh": "test -e .divisi/x || true",
+				".divisi/roles/say.md": "", ".git/HEAD": "", ".git/index": "",
 			} {
 				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
 				require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
