@@ -124,7 +124,7 @@ type Conductor struct {
 	alone    int
 	// comparing is set while the head is compared with the user's own shell.
 	comparing bool
-	// began is when it was made; ahead is how much later the clock was by which earlier answers are held back.
+	// began is when holdClock began; ahead is how much later the clock was by which earlier answers are held back.
 	began time.Time
 	ahead time.Duration
 	// idle is the rule for a run in which only a person can do something.
@@ -158,7 +158,6 @@ func newConductor(cfg Config, st *run.State) *Conductor {
 	share := func(ctx context.Context, commit, onto string) error { return p.share(ctx, commit, onto) }
 	q := &queue{record: r, sealer: assign.NewSealer(cfg.Run, cfg.Bus, cfg.Mirror, share)}
 	e := &environments{record: r, making: map[string]making{}}
-	began := cfg.Clock()
 	c := &Conductor{
 		record: r, queue: q, patches: p, environments: e, mail: &mail{record: r, environments: e, active: map[string]bool{}},
 		roster: &roster{
@@ -167,7 +166,7 @@ func newConductor(cfg Config, st *run.State) *Conductor {
 		},
 		asker:  &asker{record: r, shown: map[string]bool{}, answers: make(chan func(context.Context) error, 1)},
 		waiter: &waiter{record: r}, outage: &outage{record: r},
-		folded: st.Pos, began: began, ahead: st.Decisions.Ahead(began), enlists: make(chan func(context.Context) error),
+		folded: st.Pos, enlists: make(chan func(context.Context) error),
 	}
 	c.workers, c.idle = own{c}, c.stuck
 	if cfg.Elsewhere {

@@ -168,9 +168,15 @@ func (c *Conductor) Do(ctx context.Context, a act.Args, by string) (out act.Outc
 // carry acts on the answers that are not held back.
 func (c *Conductor) carry(s *run.State) []run.Action { return decision.Carry(s, c.holdClock()) }
 
-// holdClock is the time by which answers are held back. It runs on where the machine's clock is put back.
+// holdClock is the time by which answers are held back. It runs on where the machine's clock is put back, and is
+// caught up with where that was before.
 func (c *Conductor) holdClock() time.Time {
-	return c.began.Add(c.cfg.Clock().Sub(c.began)).Add(c.ahead)
+	if c.began.IsZero() {
+		c.began = c.cfg.Clock()
+	}
+	now := c.began.Add(c.cfg.Clock().Sub(c.began))
+	c.ahead += c.st.Decisions.Ahead(now.Add(c.ahead))
+	return now.Add(c.ahead)
 }
 
 // due is when the first answer is no longer held back; nil while none is.
