@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -150,9 +151,11 @@ const (
 	Now  = "now"
 )
 
-// Held asks, for as long as ctx is there, what becomes of an answer that the run holds back; "" leaves it held.
-func (c *Console) Held(ctx context.Context, in io.Reader) (does string, err error) {
-	prompt := "Held back for 10 seconds. u takes it back; Enter has it done now: "
+// Held asks, for as long as the run holds an answer back, what becomes of it; "" leaves it held.
+func (c *Console) Held(ctx context.Context, in io.Reader, wait time.Duration) (does string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	prompt := fmt.Sprintf("Held back for %d seconds. u takes it back; Enter has it done now: ", int(wait.Seconds()))
 	err = c.converse(ctx, in, "", prompt, func(words string) string {
 		switch strings.ToLower(words) {
 		case "":

@@ -148,15 +148,13 @@ func TestWhatIsHeldBackIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	for keys, want := range map[string]string{"\n": Now, "u\n": Undo, "UNDO\n": Undo, "x\n\n": Now, "": ""} {
 		var out bytes.Buffer
-		does, err := New(Options{Out: &out}).Held(t.Context(), bytes.NewBufferString(keys))
+		does, err := New(Options{Out: &out}).Held(t.Context(), bytes.NewBufferString(keys), time.Minute)
 		require.NoError(t, err)
 		require.Equal(t, want, does, "%q", keys)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
-		defer end()
 		hand := newTTY()
-		does, err := New(Options{Out: &bytes.Buffer{}, Drop: hand.drop}).Held(ctx, hand)
+		does, err := New(Options{Out: &bytes.Buffer{}, Drop: hand.drop}).Held(t.Context(), hand, time.Minute)
 		require.NoError(t, err)
 		require.Empty(t, does, "the time is over")
 		hand.types("\n")

@@ -117,12 +117,12 @@ func (g *Globals) walkAlike(
 	switch {
 	case choice.Alike:
 		into = others
-		if err = g.decideAlike(ctx, run, alike[:1], choice); err != nil {
+		if err = g.decideAlike(ctx, show, run, alike[:1], choice); err != nil {
 			return err
 		}
 		alike = alike[1:]
 	case choice.Option != "":
-		return g.decideAlike(ctx, run, alike, choice)
+		return g.decideAlike(ctx, show, run, alike, choice)
 	}
 	for i := range alike {
 		into[alike[i].Key()] = true
@@ -230,8 +230,11 @@ func decide(d orchestrator.Decision, c orchestrator.Choice) act.Args {
 }
 
 // decideAlike gives one answer to decisions that are alike. One that does not take it is told, and does not stop the others.
-func (g *Globals) decideAlike(ctx context.Context, run string, alike []orchestrator.Decision, c orchestrator.Choice) error {
+func (g *Globals) decideAlike(
+	ctx context.Context, show *console.Console, run string, alike []orchestrator.Decision, c orchestrator.Choice,
+) error {
 	var held []string
+	var failed error
 	for _, d := range alike {
 		_, ids, err := g.Do(ctx, decide(d, c), run)
 		held = append(held, ids...)
@@ -240,11 +243,11 @@ func (g *Globals) decideAlike(ctx context.Context, run string, alike []orchestra
 			fmt.Fprintf(g.Out, "%s: not taken: %s\n", run, display.Sanitize(g.Calls(inspect.ErrorLine(err))))
 			continue
 		}
-		if err != nil {
-			return err
+		if failed = err; err != nil {
+			break
 		}
 	}
-	return g.Held(ctx, run, held)
+	return errors.Join(g.Held(ctx, show, run, held), failed)
 }
 
 // always is accept, for all that is alike.

@@ -15,10 +15,11 @@ import (
 // Act does something to the run that args name, as FindRun does, and prints what becomes of it.
 func (g *Globals) Act(ctx context.Context, a act.Args, args ...string) error {
 	run, held, err := g.Do(ctx, a, args...)
-	if err != nil {
+	if err != nil || len(held) == 0 {
 		return err
 	}
-	return g.Held(ctx, run, held)
+	show := g.NewConsole()
+	return errors.Join(g.Held(ctx, show, run, held), show.Close())
 }
 
 // Do is Act, but for what the run holds back: it returns the ids of that.
@@ -37,29 +38,25 @@ func (g *Globals) Do(ctx context.Context, a act.Args, args ...string) (run strin
 	return r.ID(), out.Held, g.Said(r.ID(), out.Text+next(r, a))
 }
 
-// Held asks a person what becomes of what a run holds back, as long as it does.
-func (g *Globals) Held(ctx context.Context, run string, ids []string) error {
+// Held asks a person what becomes of what a run holds back, as long as it does. One that is done already does not stop the others.
+func (g *Globals) Held(ctx context.Context, show *console.Console, run string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	show := g.NewConsole()
 	does, err := g.AskHeld(ctx, show)
-	if err = errors.Join(err, show.Close()); err != nil || does == "" {
+	if err != nil || does == "" {
 		return err
 	}
 	for _, id := range ids {
-		if _, _, err := g.Do(ctx, HeldAct(does, id), run); err != nil {
-			return err
-		}
+		_, _, failed := g.Do(ctx, HeldAct(does, id), run)
+		err = errors.Join(err, failed)
 	}
-	return nil
+	return err
 }
 
 // AskHeld asks a person, as long as a run holds something back, whether it is to be done now, or is taken back.
 func (g *Globals) AskHeld(ctx context.Context, show *console.Console) (does string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, run.HoldBack)
-	defer cancel()
-	return show.Held(ctx, g.In)
+	return show.Held(ctx, g.In, run.HoldBack)
 }
 
 // HeldAct is the act that a person chose for what is held back.
