@@ -47,7 +47,7 @@ export function Buttons(p: { run: string; task?: string; acts: string[]; then?: 
 async function carry(a: Act, body: Record<string, string>): Promise<boolean> {
   try {
     const got = await post<Outcome>(at("runs", a.run, "acts"), { verb: a.verb, tasks: a.tasks ?? [], forgotten: a.forgotten, hold: true, ...body });
-    holds(`${table[a.verb].label}: ${a.tasks?.join(", ") || "the run"}`, (got.held ?? []).map((id) => ({ run: a.run, id })), 10_000);
+    holds(`${table[a.verb].label}: ${a.tasks?.join(", ") || "the run"}`, (got.held ?? []).map((id) => ({ run: a.run, id })));
     if (got.error) say(got.error, true);
     else say((got.outcome || table[a.verb].label) + (got.started ? ". A process was started for it; it goes on without this page." : ""));
     a.then?.();

@@ -1,6 +1,6 @@
 import { at, post, Refused, words } from "./api";
 import { ask } from "./frame";
-import { holds, type One } from "./held";
+import { holdBack, holds, type One } from "./held";
 import { keep, kept } from "./keep";
 import type { Need, Outcome } from "./messages";
 import { say } from "./toast";
@@ -10,9 +10,10 @@ export interface Answer { option: string; text: string; task?: string; alike?: b
 /** Draft is what a person has begun; armed is the number of the answer that Enter sends, 0 for none. */
 export interface Draft { text: string; armed: number; task: string }
 
-/** How long the toast of an answer has a button that takes it back, and how long a run may take to give an answer to others. */
+/** How long the toast of an answer has a button that takes it back, and how long a run that holds an answer back may take to give
+    it to others. */
 const takable = 30_000;
-const follows = 10_000;
+const follows = holdBack + 10_000;
 
 /** How many of the last answers are listed. */
 const listed = 20;
@@ -68,15 +69,18 @@ export class Answers {
   }
 
   async answer(needs: Need[], answer: Answer): Promise<void> {
-    const runs = new Set<string>();
     const sends: Promise<One[]>[] = [];
+    const others = needs.filter((n, i) => answer.alike && needs.findIndex((o) => o.run === n.run) < i); // the runs give them the answer
     for (const n of needs) {
-      if (answer.alike && runs.has(n.run)) this.hide(n); // the run gives it the answer
+      if (others.includes(n)) this.hide(n);
       else sends.push(this.send(n, answer, needs.length > 1));
-      runs.add(n.run);
     }
     const held = (await Promise.all(sends)).flat();
-    holds(needs.length > 1 ? `${answer.option} for ${needs.length} decisions alike` : `${answer.option}: ${needs[0].about || needs[0].id}`, held, follows);
+    for (const one of held) {
+      const { back } = one;
+      one.back = () => { back?.(); others.filter((n) => n.run === one.run).forEach((n) => this.reopened(n)); };
+    }
+    holds(needs.length > 1 ? `${answer.option} for ${needs.length} decisions alike` : `${answer.option}: ${needs[0].about || needs[0].id}`, held);
   }
 
   /** hide leaves a decision out while its run gives it the answer of another one. */

@@ -5,7 +5,7 @@ import { get, Refused, words } from "./api";
 import { Feed } from "./feed";
 import { ask, onFrame } from "./frame";
 import { Given } from "./given";
-import { Undo } from "./held";
+import { heldBefore, Undo } from "./held";
 import { Help, Keys, listen, move, search } from "./keys";
 import type { Me, Need, Row } from "./messages";
 import { Needs } from "./needs";
@@ -231,6 +231,7 @@ class App {
 async function main(root: HTMLElement): Promise<void> {
   try {
     new App(root, await get<Me>("/me")).start();
+    heldBefore();
   } catch (err) {
     const refused = err instanceof Refused;
     root.textContent = refused ? words(err) : "The dashboard does not answer; trying again.";

@@ -1,7 +1,7 @@
 import { Component, h, type ComponentChild } from "preact";
 import { get, Refused, words } from "./api";
 
-/** done is called each time that the answer is there, or that there is none. */
+/** done is called each time that the answer is there. */
 interface Props<T> { path: string; again?: unknown; draw: (got: T, reload: () => void) => ComponentChild; done?: () => void }
 /** final is set where it is no failure: there is nothing to show, and asking again does not change that. */
 interface State<T> { got?: T; fault: string; final?: boolean }
@@ -28,11 +28,12 @@ export class Load<T> extends Component<Props<T>, State<T>> {
     const mine = ++this.asked;
     try {
       const got = await get<T>(this.props.path);
-      if (mine === this.asked) this.setState({ got, fault: "" });
+      if (mine !== this.asked) return;
+      this.setState({ got, fault: "" });
+      this.props.done?.();
     } catch (err) {
       if (mine === this.asked) this.setState({ fault: words(err), final: err instanceof Refused && err.status === 409 });
     }
-    if (mine === this.asked) this.props.done?.();
   }
 
   render(): ComponentChild {

@@ -127,7 +127,10 @@ export class NeedCard extends Component<Props, { all: string[] | null; later: bo
 
   private isThere(): void {
     if (this.state.ready || this.timer) return;
-    this.timer = setTimeout(() => this.setState({ ready: true, hint: "" }), tap);
+    this.timer = setTimeout(() => {
+      this.sends = true; // what was chosen when the card was open before
+      this.setState({ ready: true, hint: "" });
+    }, tap);
   }
 
   componentWillUnmount(): void {
