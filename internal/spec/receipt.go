@@ -67,9 +67,9 @@ type Receipt struct {
 	Skipped int      `json:"skipped,omitempty"`
 	Skips   []string `json:"skips,omitempty"`
 	// Names are, on the base commit, the objects with the tests that ran and passed, one for each run: a test counts that is in
-	// all of them; elsewhere those of this run, where some are missing. Missing is the object with those of the base commit that did
-	// not pass in this run, which lets something through; of a narrowed one those of what it ran. MissingSkipped is the object with the skipped tests of Missing. They
-	// are empty where the output tells nothing of tests.
+	// all of them; elsewhere those of this run, where some are missing. Missing is the object with those of the base commit
+	// that did not pass in this run, which lets something through; of a narrowed one those of what it ran. MissingSkipped is
+	// the object with the skipped tests of Missing. They are empty where the output tells nothing of tests.
 	Names          []string `json:"names,omitempty"`
 	Missing        string   `json:"missing,omitempty"`
 	MissingSkipped string   `json:"missing_skipped,omitempty"`

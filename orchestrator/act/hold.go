@@ -8,6 +8,9 @@ import (
 	"divisi/orchestrator/run"
 )
 
+// HoldBack is how long a run holds such an act back, for those who ask a person meanwhile.
+const HoldBack = run.HoldBack
+
 // Held is an act that a person has sent by hand: the run holds it back, and the person can take it back meanwhile.
 type Held struct{ Args }
 

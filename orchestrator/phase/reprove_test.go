@@ -152,11 +152,15 @@ func TestASecondProofThatDiffers(t *testing.T) {
 			actions, _, err := decision.Take(l.State, run.Answer{ID: open[0].ID, Option: option, By: "user:ann"})
 			require.NoError(t, err)
 			l.Do(actions)
-			for _, action := range decision.Carry(l.State, time.Time{}) {
-				if isolate, ok := action.(run.Isolate); ok {
-					action = run.SetRun(run.Data{Quarantine: &isolate.Quarantine})
+			for _, carried := range decision.Carry(l.State, time.Time{}) {
+				together, is := carried.(run.Together)
+				require.True(t, is)
+				for _, action := range together.Actions {
+					if isolate, ok := action.(run.Isolate); ok {
+						action = run.SetRun(run.Data{Quarantine: &isolate.Quarantine})
+					}
+					l.Do([]run.Action{action})
 				}
-				l.Do([]run.Action{action})
 			}
 			require.Empty(t, decision.All(l.State))
 			end := l.end(lie)

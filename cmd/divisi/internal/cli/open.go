@@ -9,7 +9,6 @@ import (
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/display"
-	"divisi/orchestrator/run"
 )
 
 // Act does something to the run that args name, as FindRun does, and prints what becomes of it.
@@ -38,7 +37,7 @@ func (g *Globals) Do(ctx context.Context, a act.Args, args ...string) (run strin
 	return r.ID(), out.Held, g.Said(r.ID(), out.Text+next(r, a))
 }
 
-// Held asks a person what becomes of what a run holds back, as long as it does. One that is done already does not stop the others.
+// Held asks a person what becomes of what a run holds back, as long as it does. One that is done does not stop the others.
 func (g *Globals) Held(ctx context.Context, show *console.Console, run string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -56,7 +55,7 @@ func (g *Globals) Held(ctx context.Context, show *console.Console, run string, i
 
 // AskHeld asks a person, as long as a run holds something back, whether it is to be done now, or is taken back.
 func (g *Globals) AskHeld(ctx context.Context, show *console.Console) (does string, err error) {
-	return show.Held(ctx, g.In, run.HoldBack)
+	return show.Held(ctx, g.In, act.HoldBack)
 }
 
 // HeldAct is the act that a person chose for what is held back.
