@@ -38,9 +38,13 @@ type Python struct {
 
 const pytest, unittest = "pytest", "unittest"
 
-// NewPython is Python with the runner that the first of some commands calls; pytest where none does.
+// NewPython is Python with the runner that the first of some commands calls, behind what a script of a shell does before; pytest
+// where none does, with an environment in the tree before others.
 func NewPython(commands [][]string) *Python {
 	for _, c := range commands {
+		if len(c) > 2 && strings.HasPrefix(c[1], "-") && strings.HasSuffix(c[1], "c") && strings.HasSuffix(path.Base(c[0]), "sh") {
+			c = unshelled(c)
+		}
 		for i, word := range c {
 			module := i > 0 && c[i-1] == "-m"
 			switch name := path.Base(word); {
@@ -51,8 +55,35 @@ func NewPython(commands [][]string) *Python {
 			}
 		}
 	}
-	return &Python{before: []string{"python3"}, runner: pytest}
+	return &Python{before: behind("sh", `PATH="$PWD/.venv/bin:$PWD/venv/bin:$PATH" && export PATH && `, "python3"), runner: pytest}
 }
+
+// behind is a command that runs behind a script.
+func behind(shell, script string, command ...string) []string {
+	return append([]string{shell, "-c", script + `exec env "$@"`, shell}, command...)
+}
+
+// unshelled is a command of a shell whose last words are those of the runner, in the tree itself.
+func unshelled(c []string) []string {
+	script, from := c[2], 0
+	at := runs.FindStringIndex(script)
+	if at == nil || moves.MatchString(script) {
+		return c
+	}
+	for _, end := range ends.FindAllStringIndex(script[:at[0]], -1) {
+		from = end[1]
+	}
+	rest, _, _ := strings.Cut(script[from:], "&&")
+	rest, _, _ = strings.Cut(rest, ";")
+	return behind(c[0], script[:from], Words(rest)...)
+}
+
+var (
+	// runs is a call of a runner in a script, ends what stands between two commands, moves a change of the directory.
+	runs  = lazyregexp.New(`(?:^|[\s/])(?:pytest|py\.test)(?:\s|$)|-m unittest\b`)
+	ends  = lazyregexp.New(`&&\s*|[;\n]\s*`)
+	moves = lazyregexp.New(`\b(?:cd|pushd)\s`)
+)
 
 // python is the command that starts the interpreter of the runner.
 func (l *Python) python() []string {

@@ -17,11 +17,18 @@ import (
 
 func TestPythonFindsItsRunner(t *testing.T) {
 	t.Parallel()
+	venv := behind("sh", `PATH="$PWD/.venv/bin:$PWD/venv/bin:$PATH" && export PATH && `, "python3")
 	for name, c := range map[string]struct {
 		commands   [][]string
 		python, of []string
 	}{
-		"none":       {[][]string{{"make", "test"}}, []string{"python3"}, []string{"python3", "-m", "pytest"}},
+		"none": {[][]string{{"make", "test"}}, venv, append(slices.Clone(venv), "-m", "pytest")},
+		"a script": {
+			[][]string{{"sh", "-c", ". v/bin/activate && set -e; PYTHONPATH=src pytest -q 'a b' && ruff check"}},
+			behind("sh", ". v/bin/activate && set -e; ", "PYTHONPATH=src", "python3"),
+			behind("sh", ". v/bin/activate && set -e; ", "PYTHONPATH=/seen/python:src", "pytest", "-q"),
+		},
+		"elsewhere":  {[][]string{{"sh", "-c", "cd a && pytest"}}, venv, append(slices.Clone(venv), "-m", "pytest")},
 		"a program":  {[][]string{{"pytest", "-x", "-q", "tests"}}, []string{"python3"}, []string{"pytest", "-q"}},
 		"a module":   {[][]string{{"python", "-m", "pytest", "-k", "a b", "tests"}}, []string{"python"}, []string{"python", "-m", "pytest", "-k", "a b"}},
 		"of a place": {[][]string{{"v/bin/py.test"}}, []string{"v/bin/python3"}, []string{"v/bin/py.test"}},

@@ -175,10 +175,11 @@ func (t *Executor) experiment(dir string) (e mutant.Experiment, end func(), err 
 	if err := os.MkdirAll(e.Place.Temp, 0o700); err != nil {
 		return e, nil, fmt.Errorf("make a directory for mutants: %w", err)
 	}
+	own := variables(t.Assignment.Project.Gates)
 	heard, end := t.listen("mutants of " + dir)
 	e.Run = func(ctx context.Context, env, args []string, limit time.Duration) ([]byte, bool, error) {
 		out, err := sandbox.Run(ctx, sandbox.Command{
-			Args: args, Dir: e.Place.Dir, Env: slices.Concat(ground.Env, afterPath(env, ground.Env)),
+			Args: args, Dir: e.Place.Dir, Env: slices.Concat(ground.Env, own, afterPath(env, ground.Env)),
 			Place: ground.Place, Writable: ground.Writable,
 			Readable: ground.Readable, Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, More: true,
 			Timeout: limit, MaxOutput: maxOutput, OnOutput: heard,
@@ -192,6 +193,21 @@ func (t *Executor) experiment(dir string) (e mutant.Experiment, end func(), err 
 		return []byte(out.Text()), out.Success(), nil
 	}
 	return e, end, nil
+}
+
+// variables are those that gates give their programs.
+func variables(gates []spec.Gate) (own []string) {
+	for _, g := range slices.Backward(gates) { // the first one counts
+		if len(g.Command) > 0 && path.Base(g.Command[0]) == "env" {
+			for _, word := range g.Command[1:] {
+				if name, _, found := strings.Cut(word, "="); !found || strings.HasPrefix(name, "-") {
+					break
+				}
+				own = append(own, word)
+			}
+		}
+	}
+	return own
 }
 
 // decides are flags of go that decide what a package is compiled of.

@@ -76,8 +76,6 @@ var (
 	// wrappers are programs that run the command behind them, managers run scripts of a package.
 	wrappers = strings.Fields("env cross-env npx bunx nyc c8 dotenv -- exec dlx time")
 	managers = strings.Fields("npm pnpm yarn bun")
-	// opaque is what only a shell understands.
-	opaque = lazyregexp.New("[|<>`\n]|\\$\\(")
 )
 
 // callOf is the command that runs the tests of a file: that of the nearest package with one that is understood, else that of
@@ -88,7 +86,7 @@ func (l *Language) callOf(p mutant.Place, file string) (*call, error) {
 		data, err := os.ReadFile(filepath.Join(p.Dir, dir, "package.json"))
 		if err == nil && json.Unmarshal(data, &manifest) == nil {
 			for _, name := range l.scriptsOf(manifest) {
-				if c := expand(manifest, dir, words(manifest.Scripts[name]), 0); c != nil {
+				if c := expand(manifest, dir, mutant.Words(manifest.Scripts[name]), 0); c != nil {
 					return c, nil
 				}
 			}
@@ -154,17 +152,32 @@ func one(manifest manifest, dir string, list []string, depth int) *call {
 				list = list[i:]
 			}
 		case (name == "sh" || name == "bash") && len(list) > 2 && list[1] == "-c":
-			return with(env, expand(manifest, dir, words(list[2]), depth+1))
+			return with(env, expand(manifest, dir, mutant.Words(list[2]), depth+1))
 		case slices.Contains(managers, name):
 			return with(env, managed(manifest, dir, list[1:], depth))
 		default:
-			i := slices.IndexFunc(runners, func(r runner) bool { return r.name == name })
-			if i < 0 || name == "node" && !slices.Contains(list, "--test") {
+			of := runnerOf(list[0])
+			if name == "node" && !slices.Contains(list, "--test") { // such as node --experimental-vm-modules node_modules/jest/bin/jest.js
+				i := slices.IndexFunc(list[1:], func(word string) bool { return runnerOf(word) != nil }) + 1
+				if of = nil; i > 0 {
+					env, of, list = append(env, "NODE_OPTIONS="+strings.Join(list[1:i], " ")), runnerOf(list[i]), list[i:]
+				}
+			}
+			if of == nil {
 				return nil
 			}
-			return &call{dir: dir, env: env, args: list, of: &runners[i]}
+			return &call{dir: dir, env: env, args: list, of: of}
 		}
 		list = list[1:]
+	}
+	return nil
+}
+
+// runnerOf is the runner that a word of a command is, or the script of it; nil for none.
+func runnerOf(word string) *runner {
+	name := strings.TrimSuffix(strings.TrimSuffix(path.Base(word), ".js"), ".mjs")
+	if i := slices.IndexFunc(runners, func(r runner) bool { return r.name == name }); i >= 0 {
+		return &runners[i]
 	}
 	return nil
 }
@@ -173,7 +186,7 @@ func one(manifest manifest, dir string, list []string, depth int) *call {
 func starts(word string) bool {
 	name := path.Base(word)
 	known := name == "sh" || slices.Contains(wrappers, name) || slices.Contains(managers, name)
-	return known || assigned.MatchString(word) || slices.ContainsFunc(runners, func(r runner) bool { return r.name == name })
+	return known || assigned.MatchString(word) || runnerOf(word) != nil
 }
 
 func with(env []string, c *call) *call {
@@ -187,51 +200,13 @@ func with(env []string, c *call) *call {
 func managed(manifest manifest, dir string, list []string, depth int) *call {
 	for i, word := range list {
 		if script := manifest.Scripts[word]; script != "" {
-			return expand(manifest, dir, append(words(script), list[i+1:]...), depth+1)
+			return expand(manifest, dir, append(mutant.Words(script), list[i+1:]...), depth+1)
 		}
 		if !strings.HasPrefix(word, "-") && word != "run" && word != "exec" {
 			return one(manifest, dir, list[i:], depth+1)
 		}
 	}
 	return nil
-}
-
-// words cuts a script as a shell does; none where only a shell understands it.
-func words(script string) (list []string) {
-	if opaque.MatchString(script) {
-		return nil
-	}
-	var b strings.Builder
-	quote, open := byte(0), false
-	flush := func() {
-		if open {
-			list = append(list, b.String())
-		}
-		b.Reset()
-		open = false
-	}
-	for i := 0; i < len(script); i++ {
-		c := script[i]
-		switch {
-		case quote != 0 && c == quote:
-			quote = 0
-		case c == '\\' && quote != '\'' && i+1 < len(script):
-			i++
-			b.WriteByte(script[i])
-		case quote == 0 && (c == '"' || c == '\''):
-			quote, open = c, true
-		case quote == 0 && (c == ' ' || c == '\t'):
-			flush()
-		case quote == 0 && c == ';':
-			flush()
-			list = append(list, ";")
-		default:
-			open = true
-			b.WriteByte(c)
-		}
-	}
-	flush()
-	return list
 }
 
 // takes are options whose value is the next word, without their dashes.
@@ -265,23 +240,20 @@ func (c *call) options() (list []string) {
 // maxOnly bounds the tests that a run is narrowed to by their names.
 const maxOnly = 30
 
-// command runs tests of files of the tree.
+// command runs tests of files of the tree. As a script of the package it finds the programs that the packages above depend on: they
+// may lie in directories that commands alone see.
 func (c *call) command(p mutant.Place, tests []mutant.Test) (args []string) {
-	program := c.of.name
-	for dir := c.dir; c.of.name != "node"; dir = path.Dir(dir) {
-		if bin := path.Join(dir, "node_modules/.bin", c.of.name); exists(filepath.Join(p.Dir, bin)) {
-			program = filepath.Join(p.SeenDir, bin)
-			break
-		}
-		if dir == "." {
+	var bins []string
+	for dir := c.dir; ; dir = path.Dir(dir) {
+		if bins = append(bins, filepath.Join(p.SeenDir, dir, "node_modules/.bin")); dir == "." {
 			break
 		}
 	}
-	args = []string{"env"}
+	args = []string{"sh", "-c", `export PATH="$0:$PATH" && exec env "$@"`, strings.Join(bins, string(os.PathListSeparator))}
 	if c.dir != "." {
 		args = append(args, "--chdir="+filepath.Join(p.SeenDir, c.dir))
 	}
-	args = append(slices.Concat(args, []string{"CI=1"}, c.env), program)
+	args = append(slices.Concat(args, []string{"CI=1"}, c.env), c.of.name)
 	args = append(args, c.options()...)
 	for _, flag := range c.of.flags {
 		args = append(args, strings.ReplaceAll(flag, "REPORT", filepath.Join(p.SeenTemp, reportFile)))

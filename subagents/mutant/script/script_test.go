@@ -150,13 +150,14 @@ func TestScriptReports(t *testing.T) {
 func TestScriptCommand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, gate, want string }{
-		"jest":           {"jest --bail --config j.json test", "npm test -- --json", "jest --config j.json --ci --json --outputFile=/t/report --coverage=false --runTestsByPath --testNamePattern=s a a.test.js"},
-		"a chain":        {"xo && cross-env A=1 c8 -r x ava test/*.js && tsd", "npm test", "A=1 ava --tap a.test.js"},
-		"another script": {"npm run test:unit", "npm test", "vitest --config v.ts --run --reporter=json --outputFile=/t/report --coverage.enabled=false --testNamePattern=s a a.test.js"},
-		"a gate":         {"", "node --import tsx --test --test-reporter=tap", "node --import tsx --test --test-reporter=tap --test-reporter-destination=/t/report --test-name-pattern=a a.test.js"},
-		"a shell":        {"", "npx --no-install sh -c 'mocha -r ./x --bail \"t/**\" --reporter tap'", "mocha -r ./x --reporter tap --exit --grep=s a a.test.js"},
-		"nothing":        {"jest | tee out", "make test", ""},
-		"itself":         {"npm test", "npm test", ""},
+		"jest":             {"jest --bail --config j.json test", "npm test -- --json", "jest --config j.json --ci --json --outputFile=/t/report --coverage=false --runTestsByPath --testNamePattern=s a a.test.js"},
+		"a chain":          {"xo && cross-env A=1 c8 -r x ava test/*.js && tsd", "npm test", "A=1 ava --tap a.test.js"},
+		"a script of node": {"node --experimental-vm-modules ./node_modules/jest/bin/jest.js -b", "npm test", "NODE_OPTIONS=--experimental-vm-modules jest --ci --json --outputFile=/t/report --coverage=false --runTestsByPath --testNamePattern=s a a.test.js"},
+		"another script":   {"npm run test:unit", "npm test", "vitest --config v.ts --run --reporter=json --outputFile=/t/report --coverage.enabled=false --testNamePattern=s a a.test.js"},
+		"a gate":           {"", "node --import tsx --test --test-reporter=tap", "node --import tsx --test --test-reporter=tap --test-reporter-destination=/t/report --test-name-pattern=a a.test.js"},
+		"a shell":          {"", "npx --no-install sh -c 'mocha -r ./x --bail \"t/**\" --reporter tap'", "mocha -r ./x --reporter tap --exit --grep=s a a.test.js"},
+		"nothing":          {"jest | tee out", "make test", ""},
+		"itself":           {"npm test", "npm test", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -168,14 +169,15 @@ func TestScriptCommand(t *testing.T) {
 				manifest = fmt.Sprintf(`{"scripts": {"test": %q}}`, c.script)
 			}
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "package.json"), []byte(manifest), 0o600))
-			l := New([][]string{words(c.gate)})
+			l := New([][]string{mutant.Words(c.gate)})
 			_, args, err := l.Command(mutant.Place{Dir: dir, SeenDir: dir, Temp: dir, SeenTemp: "/t"}, []mutant.Test{{File: "a.test.js", Name: "s > a"}})
 			if c.want == "" {
 				require.ErrorIs(t, err, mutant.ErrRefused)
 				return
 			}
 			require.NoError(t, err)
-			require.Equal(t, "env CI=1 "+c.want, strings.Join(args, " "))
+			require.Equal(t, []string{"sh", "-c", `export PATH="$0:$PATH" && exec env "$@"`, dir + "/node_modules/.bin", "CI=1"}, args[:5])
+			require.Equal(t, c.want, strings.Join(args[5:], " "))
 		})
 	}
 }
