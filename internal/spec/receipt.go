@@ -76,6 +76,8 @@ type Receipt struct {
 	// Kills are, of the gate MutantsGate, the first changes of the code that the tests find and that no other test finds; of
 	// WeakerGate those that the tests find as they did before.
 	Kills []string `json:"kills,omitempty"`
+	// Idle is how many changed tests noticed none of the changes of the code that WeakerGate tried.
+	Idle int `json:"idle,omitempty"`
 	// Appeared are the failures of a gate of a batch that mends which did not run before: no fault of the batch. Sorted.
 	Appeared []string `json:"appeared,omitempty"`
 	// Verdict is pass, better (red, and mended in part), baseline (red, but no redder than the baseline), fail or unattributable.

@@ -128,6 +128,8 @@ type Change struct {
 type Finding struct {
 	Check    string
 	Decision Decision
+	// Kind is what it has in common with findings of the check about other patches.
+	Kind string
 	// Path is "" where the patch as a whole is meant, Line 0 where the file is.
 	Path string
 	Line int
@@ -148,9 +150,9 @@ func (f Finding) String() string {
 	return text.Clip(text.OneLine(place+f.Text), text.MaxLine)
 }
 
-// at is a finding at a place of the patch.
+// at is a finding at a place of the patch. Its kind is the form of the sentence.
 func at(path string, line int, format string, args ...any) Finding {
-	return Finding{Path: path, Line: line, Text: fmt.Sprintf(format, args...)}
+	return Finding{Path: path, Line: line, Kind: format, Text: fmt.Sprintf(format, args...)}
 }
 
 // Verdict is the worst decision about a patch, and all findings, the worst first.
@@ -199,11 +201,20 @@ func (v Verdict) size() bool {
 // skips is the finding that more tests are skipped; "" for none.
 func (v Verdict) skips() string {
 	for _, f := range v.Findings {
-		if strings.HasPrefix(f.Text, kindNames[testsource.Skips]) {
+		if f.Kind == kindNames[testsource.Skips] {
 			return f.String()
 		}
 	}
 	return ""
+}
+
+// kinds are the kinds of the findings.
+func (v Verdict) kinds() (kinds []string) {
+	for _, f := range v.Findings {
+		kinds = append(kinds, strings.Trim(f.Check+": "+f.Kind, ": "))
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
 }
 
 // Evidence returns the findings as lines.

@@ -149,7 +149,7 @@ func (s patterns) find(p *Patch) (found []Finding) {
 			if f.data || f.prose || f.language >= 0 && path.Ext(f.Path) != ".rs" {
 				one.decision = Ask
 			}
-			found = append(found, Finding{Decision: one.decision, Path: f.Path, Line: l.number, Text: one.text})
+			found = append(found, Finding{Decision: one.decision, Path: f.Path, Line: l.number, Kind: one.text, Text: one.text})
 		}
 	}
 	return found

@@ -8,14 +8,14 @@ import (
 )
 
 // hold keeps a patch out of the queue until the master, a person or the policy of the run has decided about the evidence.
-func hold(t *run.Task, evidence ...string) []run.Action {
-	return []run.Action{run.HoldPatch(t, run.Doubt{Evidence: evidence})}
+func hold(t *run.Task, kind string, evidence ...string) []run.Action {
+	return []run.Action{run.HoldPatch(t, run.Doubt{Evidence: evidence, Kinds: []string{kind}})}
 }
 
 // ask holds a patch for what was found, unless only its size is questionable, and that of this task was accepted before, or an
 // experiment can tell whether its tests are weaker.
 func ask(s *run.State, t *run.Task, v Verdict) []run.Action {
-	d := run.Doubt{Evidence: v.Evidence(), Size: v.size(), Skips: v.skips()}
+	d := run.Doubt{Evidence: v.Evidence(), Kinds: v.kinds(), Size: v.size(), Skips: v.skips()}
 	if d.Size && slices.ContainsFunc(t.Doubts, func(had run.Doubt) bool { return had.Size && had.Accepted() }) {
 		return accept(s, t)
 	}
@@ -55,5 +55,5 @@ func holdUnprovable(order *run.Spec, proofs *run.Proofs, t *run.Task) []run.Acti
 		return nil
 	}
 	evidence = text.Few(evidence, maxNamed)
-	return []run.Action{run.HoldPatch(t, run.Doubt{Evidence: evidence, Unprovable: true})}
+	return []run.Action{run.HoldPatch(t, run.Doubt{Evidence: evidence, Kinds: []string{"unprovable"}, Unprovable: true})}
 }

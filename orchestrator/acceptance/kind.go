@@ -6,7 +6,7 @@ package acceptance
 func kinds(p *Patch) (found []Finding) {
 	for i := range p.Changes {
 		if c := &p.Changes[i]; c.Became != "" {
-			found = append(found, at(c.Path, 0, "%s", c.Became))
+			found = append(found, Finding{Path: c.Path, Kind: c.Became, Text: c.Became})
 		}
 	}
 	for _, name := range p.Lost {

@@ -13,17 +13,19 @@ import (
 )
 
 // MissingIn is the evidence that tests do not run in a gate; skipped are those of them that are skipped.
-func MissingIn(gate string, tests, skipped testnames.List) (evidence []string) {
+func MissingIn(gate string, tests, skipped testnames.List) (evidence, kinds []string) {
 	if skips := tests.In(skipped); len(skips) > 0 {
 		evidence = append(evidence, withNames(fmt.Sprintf("gate %s skips %s that passed on the base commit",
 			gate, text.Count(len(skips), "test")), skips))
+		kinds = append(kinds, gate+": skipped")
 	}
 	if gone := tests.Without(skipped); len(gone) > 0 {
 		evidence = append(evidence, withNames(fmt.Sprintf(
 			"gate %s passes without %s of the base commit, which no change removes or renames",
 			gate, text.Count(len(gone), "test")), gone))
+		kinds = append(kinds, gate+": missing")
 	}
-	return evidence
+	return evidence, kinds
 }
 
 // withNames adds the first names to a sentence.

@@ -152,21 +152,26 @@ func TestNothingExplainsASkippedTest(t *testing.T) {
 	e := NewExplainer(map[string]Lost{"test": {Tests: tests, Skipped: tests[:1]}})
 	e.Read(proof.Span{Task: "a"}, []Change{changed("p/p_test.go", goTest+"func TestGone(t *testing.T) {}\n", goTest+"// More.\n")})
 	require.Equal(t, map[string]map[string]testnames.List{"a": {"test": tests[:1]}}, e.Asked())
+	evidence, kinds := MissingIn("test", tests, tests[:1])
+	require.Equal(t, []string{"test: skipped", "test: missing"}, kinds)
 	require.Equal(t, []string{
 		`gate test skips 1 test that passed on the base commit: "m/p TestAdd/zero"`,
 		`gate test passes without 1 test of the base commit, which no change removes or renames: "m/p TestGone"`,
-	}, MissingIn("test", tests, tests[:1]))
+	}, evidence)
 }
 
 func TestMissingInIsOneBoundedLine(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, `gate test passes without 1 test of the base commit, which no change removes or renames: "m/p TestAdd"`,
-		strings.Join(MissingIn("test", testnames.List{{Group: "m/p", Name: "TestAdd"}}, nil), "\n"))
+	evidence, _ := MissingIn("test", testnames.List{{Group: "m/p", Name: "TestAdd"}}, nil)
+	require.Equal(t, []string{
+		`gate test passes without 1 test of the base commit, which no change removes or renames: "m/p TestAdd"`,
+	}, evidence)
 	var many testnames.List
 	for i := range 100_000 {
 		many = append(many, testnames.Test{Group: "m/p", Name: fmt.Sprint("Test", i, "\x1b[2J")})
 	}
-	line := strings.Join(MissingIn("test", many, nil), "\n")
+	evidence, _ = MissingIn("test", many, nil)
+	line := strings.Join(evidence, "\n")
 	require.Contains(t, line, "passes without 100000 tests")
 	require.Contains(t, line, "and 99996 more")
 	require.NotContains(t, line, "\x1b")

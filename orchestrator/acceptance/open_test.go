@@ -18,7 +18,7 @@ func TestWhatNoExperimentAnswers(t *testing.T) {
 		testsource.Silent: true,
 	}
 	for kind, words := range kindNames {
-		found := []Finding{at("p/x_test.go", 0, "%s, 2 before and 1 after", words)}
+		found := []Finding{{Path: "p/x_test.go", Kind: words}}
 		open(found)
 		require.Equal(t, !gone[kind], found[0].Open, words)
 	}

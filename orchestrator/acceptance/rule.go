@@ -227,7 +227,7 @@ func judged(s *run.State, t *run.Task) []run.Action {
 		for _, line := range text.Few(strings.Split(f.Detail, "\n"), maxNamed) {
 			evidence = append(evidence, "its judge reports "+text.Quote(line))
 		}
-		return hold(t, evidence...)
+		return hold(t, wire.FaultConstraint, evidence...)
 	default:
 		return judgeFailed(s.Works, t, f, retry)
 	}
@@ -251,7 +251,7 @@ func judgeFailed(works run.Works, t *run.Task, f spec.Fault, retry []run.Action)
 		}
 	}
 	if tries >= recovery.MaxGateTries || recovery.Hopeless(f) {
-		return hold(t, "its judge came to no verdict: "+f.Message)
+		return hold(t, "not judged", "its judge came to no verdict: "+f.Message)
 	}
 	return retry
 }

@@ -51,7 +51,7 @@ func TestSettle(t *testing.T) {
 }
 
 func verdict(d acceptance.Decision, text string) acceptance.Verdict {
-	return acceptance.Verdict{Decision: d, Findings: []acceptance.Finding{{Decision: d, Text: text}}}
+	return acceptance.Verdict{Decision: d, Findings: []acceptance.Finding{{Decision: d, Kind: text, Text: text}}}
 }
 
 func TestAPatchThatWasImported(t *testing.T) {

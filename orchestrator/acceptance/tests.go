@@ -97,13 +97,11 @@ func (p *Patch) suspects() (paths []string) {
 // run of it is gone stays a question: a change of the code that it alone would find may not be among those that are tried.
 func open(found []Finding) {
 	for i := range found {
-		found[i].Open = found[i].Path != "" && !slices.ContainsFunc(gone, func(words string) bool {
-			return strings.HasPrefix(found[i].Text, words)
-		})
+		found[i].Open = found[i].Path != "" && !slices.Contains(gone, found[i].Kind)
 	}
 }
 
-// gone are words of the findings that no experiment answers.
+// gone are the kinds of the findings that no experiment answers.
 var gone = []string{
 	kindNames[testsource.Tests], kindNames[testsource.Cases], kindNames[testsource.Skips], kindNames[testsource.Exits],
 	kindNames[testsource.Off], kindNames[testsource.Silent],
@@ -165,7 +163,7 @@ func (t tally) add(k kin, kind int, c sides) {
 
 func (t tally) findings() (out []Finding) {
 	for kind, finding := range kindNames {
-		n := 0
+		n, first := 0, len(out)
 		for _, w := range slices.SortedFunc(maps.Keys(t), func(a, b worse) int { return strings.Compare(a.path, b.path) }) {
 			if w.kind != kind {
 				continue
@@ -181,6 +179,12 @@ func (t tally) findings() (out []Finding) {
 		}
 		if more := n - maxEvidence; more > 0 {
 			out = append(out, at("", 0, "%s in %d more files", finding, more))
+		}
+		if kind == testsource.Exact { // an assertion, whatever it expects
+			finding = kindNames[testsource.Assertions]
+		}
+		for i := range out[first:] {
+			out[first+i].Kind = finding
 		}
 	}
 	return out

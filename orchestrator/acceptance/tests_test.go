@@ -39,6 +39,20 @@ func found(changes ...Change) []string {
 
 func altered(from, to string) string { return strings.Replace(goTests, from, to, 1) }
 
+// Places, names, numbers and values are no part of the kind of a finding, and neither is which assertions are gone.
+func TestFindingsOfOneKindHaveOneKind(t *testing.T) {
+	t.Parallel()
+	kinds := func(path, from, to string) []string {
+		return Check(&Patch{Task: &spec.Task{}, Changes: []Change{
+			{Path: path, Before: []byte(goTests), After: []byte(altered(from, to))},
+		}}).kinds()
+	}
+	fewer := kinds("a_test.go", "\trequire.Equal(t, 1, one())\n", "")
+	require.Equal(t, []string{"tests: fewer assertions"}, fewer)
+	require.Equal(t, fewer, kinds("b/c_test.go", "\trequire.", "\t// require."))
+	require.NotEqual(t, fewer, kinds("a_test.go", "TestTwo", "testTwo"))
+}
+
 func TestWeakenedTests(t *testing.T) {
 	t.Parallel()
 	pass := "[nothing]"

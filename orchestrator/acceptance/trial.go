@@ -160,6 +160,13 @@ func conclude(s *run.State, t *run.Task, r spec.Receipt) []run.Action {
 		return accept(s, t)
 	}
 	d.Evidence = slices.Concat(r.Signatures, d.Evidence, strings.FieldsFunc(r.Tail, func(c rune) bool { return c == '\n' }))
+	d.Kinds = slices.Clip(d.Kinds)
+	if len(r.Signatures) > 0 {
+		d.Kinds = append(d.Kinds, "weaker")
+	}
+	if r.Idle > 0 {
+		d.Kinds = append(d.Kinds, run.NoticedNone)
+	}
 	return []run.Action{run.HoldPatch(t, d)}
 }
 

@@ -25,7 +25,7 @@ func doubted(t *testing.T) *runtest.Log {
 func suspect(l *runtest.Log, commit, tree string) {
 	l.Ended("t", l.Tasks.ByID["t"].Attempt, runtest.Patched(commit, tree, "b"))
 	l.Do(imported(l, acceptance.Verdict{Decision: acceptance.Ask, Findings: []acceptance.Finding{
-		{Check: "tests", Decision: acceptance.Ask, Path: "p/x_test.go", Text: "fewer assertions", Open: true},
+		{Check: "tests", Decision: acceptance.Ask, Path: "p/x_test.go", Kind: "fewer", Text: "fewer assertions", Open: true},
 	}}))
 }
 
@@ -45,7 +45,7 @@ func tells(l *runtest.Log, number int, r spec.Receipt) {
 	l.Ended("t--red", number, result)
 }
 
-var found = spec.Receipt{Verdict: spec.VerdictFail, Signatures: []string{"a mutant lives"}, Tail: "one\ntwo\n"}
+var found = spec.Receipt{Verdict: spec.VerdictFail, Signatures: []string{"a mutant lives"}, Tail: "one\ntwo\n", Idle: 1}
 
 func TestAnExperimentDecidesAboutTests(t *testing.T) {
 	t.Parallel()
@@ -69,6 +69,7 @@ func TestAnExperimentDecidesAboutTests(t *testing.T) {
 	tells(l, 1, found)
 	l.Do(acceptance.Try(l.State))
 	require.Equal(t, []string{"a mutant lives", "p/x_test.go: fewer assertions", "one", "two"}, l.Tasks.ByID["t"].Doubt().Evidence)
+	require.Equal(t, []string{"tests: fewer", "weaker", run.NoticedNone}, l.Tasks.ByID["t"].Doubt().Kinds)
 }
 
 // That the brief asks for what a test expects now tells nothing of assertions that are gone.

@@ -29,12 +29,17 @@ func shards(t *testing.T, n int, configure func(*run.Spec)) *runtest.Log {
 	return l
 }
 
-// weak is the doubt about the tests of a shard, in words of its own.
+// weak is the doubt about the tests of a shard, in words of its own, with findings of more kinds.
 func weak(i int, more ...string) run.Doubt {
-	return run.Doubt{Evidence: append([]string{
+	return run.Doubt{Kinds: append([]string{"fewer assertions"}, more...), Evidence: []string{
 		fmt.Sprintf("t-%d/x_test.go: fewer assertions, %d before and %d after", i, i+2, i+1),
 		fmt.Sprintf("the tests of the package in t-%d noticed %d changes of the code, before the patch and after it: too few to tell", i, i),
-	}, more...)}
+	}}
+}
+
+// skips is the doubt that a shard skips a test.
+func skips(i int) run.Doubt {
+	return run.Doubt{Kinds: []string{"more skips"}, Evidence: []string{fmt.Sprintf("t-%d/x_test.go: more skips, 0 before and 1 after", i)}}
 }
 
 // about are the decisions about the tasks of shards, each a list.
@@ -53,14 +58,14 @@ func TestShardsWithFindingsOfOneKindAreOneDecision(t *testing.T) {
 	for i := range 3 {
 		holds(l, fmt.Sprintf("t-%d", i), 1, weak(i))
 	}
-	holds(l, "t-3", 1, weak(3, `t-3/x_test.go:7: a test expects 5 in place of "a b"`))
-	holds(l, "t-4", 1, weak(4, `t-4/x_test.go:9: a test expects "c" in place of 7`))
-	holds(l, "t-5", 1, run.Doubt{Evidence: []string{"t-5/x_test.go: more skips, 0 before and 1 after"}})
+	holds(l, "t-3", 1, weak(3, "another value"))
+	holds(l, "t-4", 1, weak(4, "another value"))
+	holds(l, "t-5", 1, skips(5))
 	require.Equal(t, [][]string{{"t-3", "t-4", "t-0", "t-1", "t-2"}, {"t-5"}}, asked(l.State))
 	require.Equal(t, []string{"a"}, only(t, l.State, run.DecidePatch).Tasks, "one that is no shard stands alone")
 	d := decision.Open(l.State)[2]
 	require.Equal(t, "a decision about 5 shards of t with findings of the same kind: t-3/x_test.go: fewer assertions, 5 before and 4 after", d.Text)
-	require.Equal(t, "t-4: t-4/x_test.go: fewer assertions, 6 before and 5 after", d.Evidence[3])
+	require.Equal(t, "t-4: t-4/x_test.go: fewer assertions, 6 before and 5 after", d.Evidence[2])
 	require.Len(t, decision.Patches(l.State), 7, "for answers that stand each is one")
 }
 
@@ -190,14 +195,13 @@ func TestAGroupWaitsForNoShardThatNoWorkerServes(t *testing.T) {
 func TestAnIDStandsForExactlyTheMembers(t *testing.T) {
 	t.Parallel()
 	ada := wire.Person("ada")
-	skips := func(i int) string { return fmt.Sprintf("t-%d/x_test.go: more skips, 0 before and 1 after", i) }
 	l := shards(t, 4, nil)
 	holds(l, "t-0", 1, weak(0))
-	holds(l, "t-1", 1, run.Doubt{Evidence: []string{skips(1)}})
+	holds(l, "t-1", 1, skips(1))
 	holds(l, "t-2", 1, weak(2))
 	shown := decision.Open(l.State)[2]
 	require.Equal(t, []string{"t-0", "t-2"}, shown.Tasks)
-	holds(l, "t-3", 1, weak(3, skips(3)))
+	holds(l, "t-3", 1, weak(3, "more skips"))
 	require.Equal(t, [][]string{{"t-3", "t-0", "t-1", "t-2"}}, asked(l.State))
 	_, _, err := decision.Take(l.State, run.Answer{ID: shown.ID, Option: run.Accept, By: ada})
 	now := decision.Open(l.State)[2]
@@ -207,7 +211,7 @@ func TestAnIDStandsForExactlyTheMembers(t *testing.T) {
 	require.NoError(t, err)
 	l.Do(actions)
 	l.Append("t-1", run.TaskData{State: run.TaskPending})
-	holds(l, "t-1", 2, run.Doubt{Evidence: []string{skips(1)}})
+	holds(l, "t-1", 2, skips(1))
 	l.Append("t-2", run.TaskData{State: run.TaskSkipped})
 	apply, _, err := decision.Apply(l.State, now.ID)
 	require.NoError(t, err)
@@ -303,13 +307,16 @@ func TestOneOfAnAnsweredGroupHasTheAnswer(t *testing.T) {
 	require.Equal(t, d, decision.Open(l.State)[2])
 }
 
-// Shards whose tests notice nothing are no part of a group whose tests notice something, and remarks alone are none of findings.
+// Shards whose tests notice nothing are no part of a group whose tests notice something. A doubt of a log that has no kinds is alike
+// to those in the same words.
 func TestWhatNoticesNothingStandsApart(t *testing.T) {
 	t.Parallel()
-	l := shards(t, 4, nil)
+	l := shards(t, 6, nil)
 	holds(l, "t-0", 1, weak(0))
-	holds(l, "t-1", 1, weak(1, `the tests of the package in t-1 noticed none of the changes of the code that were tried`))
-	holds(l, "t-2", 1, run.Doubt{Evidence: []string{"no experiment: the machine is away"}})
+	holds(l, "t-1", 1, weak(1, run.NoticedNone))
+	holds(l, "t-2", 1, run.Doubt{Evidence: []string{"x: fewer assertions"}})
 	holds(l, "t-3", 1, weak(3))
-	require.Equal(t, [][]string{{"t-0", "t-3"}, {"t-1"}, {"t-2"}}, asked(l.State))
+	holds(l, "t-4", 1, run.Doubt{Evidence: []string{"y: fewer assertions"}})
+	holds(l, "t-5", 1, run.Doubt{Evidence: []string{"y: fewer assertions"}})
+	require.Equal(t, [][]string{{"t-0", "t-3"}, {"t-1"}, {"t-2"}, {"t-4", "t-5"}}, asked(l.State))
 }

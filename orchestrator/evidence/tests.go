@@ -102,7 +102,8 @@ func doubts(
 		}
 		d := run.Doubt{Missing: names}
 		for _, gate := range slices.Sorted(maps.Keys(tests)) {
-			d.Evidence = append(d.Evidence, acceptance.MissingIn(gate, tests[gate], missing[gate].Skipped)...)
+			evidence, kinds := acceptance.MissingIn(gate, tests[gate], missing[gate].Skipped)
+			d.Evidence, d.Kinds = append(d.Evidence, evidence...), append(d.Kinds, kinds...)
 		}
 		doubts[task] = d
 	}

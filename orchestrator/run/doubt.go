@@ -26,16 +26,6 @@ var OnDoubts = []string{OnDoubtAsk, OnDoubtReject, OnDoubtAccept}
 // ByPolicy is the author of a ruling that OnDoubt made.
 const ByPolicy = "policy"
 
-var (
-	quoted = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`")
-	plain  = lazyregexp.New(`^[a-z]+[,;.]?$`)
-	// remarks are the lines that tell how an experiment ended, and no finding.
-	remarks = lazyregexp.New(`^no experiment|^the tests of .* noticed \d+ changes`)
-)
-
-// less begins the kinds of findings that assertions are gone.
-const less = "fewer assertions"
-
 // NoticedNone is the kind of the findings of an experiment in which tests noticed nothing.
 const NoticedNone = "noticed none of the changes"
 
@@ -58,8 +48,9 @@ type Doubt struct {
 	Unread []spec.Unread `json:"unread,omitempty"`
 	// Unlike is set where the patch has edits that no other shard of its template makes.
 	Unlike []Unlike `json:"unlike,omitempty"`
-	// Kinds are the kinds of the findings, sorted: the evidence without places, names, numbers and quotes.
-	Kinds []string `json:"-"`
+	// Kinds are the kinds of the findings, each once. Where none are told, such as in the log of an older program, they are the
+	// evidence.
+	Kinds []string `json:"kinds,omitempty"`
 	// Pos is where in the log it began; Answer is nil while it is open.
 	Pos    uint64  `json:"-"`
 	Answer *Answer `json:"answer,omitempty"`
@@ -128,33 +119,11 @@ func (t *Task) doubt(d Doubt, pos uint64) {
 	if t.Undecided() != nil { // it was given up before the decision: this is the same doubt
 		t.Doubts = t.Doubts[:len(t.Doubts)-1]
 	}
-	d.Attempt, d.Pos, d.Kinds = t.Attempt, pos, kindsOf(d.Evidence)
+	d.Attempt, d.Pos = t.Attempt, pos
+	if len(d.Kinds) == 0 {
+		d.Kinds = d.Evidence
+	}
 	t.Doubts = append(t.Doubts, d)
-}
-
-// kindsOf are the kinds of the findings that evidence has.
-func kindsOf(evidence []string) (kinds []string) {
-	findings := slices.DeleteFunc(slices.Clone(evidence), remarks.MatchString)
-	if len(findings) == 0 {
-		findings = evidence
-	}
-	for _, line := range findings {
-		if place, rest, found := strings.Cut(line, ": "); found && !strings.Contains(place, " ") {
-			line = rest
-		}
-		line, _, _ = strings.Cut(quoted.ReplaceAllLiteralString(line, ""), ": ")
-		words := slices.DeleteFunc(strings.Fields(line), func(w string) bool { return !plain.MatchString(w) })
-		kind := strings.Join(words, " ")
-		if strings.HasPrefix(kind, less) { // whatever they were
-			kind = less
-		}
-		if strings.Contains(line, NoticedNone) {
-			kind = NoticedNone
-		}
-		kinds = append(kinds, kind)
-	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
 }
 
 // decide folds the answer about the held patch of a task, and returns the task; nil where there is none.

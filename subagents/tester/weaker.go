@@ -182,6 +182,7 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, p *patched,
 		r.Tail += fmt.Sprintf("the tests of %s noticed %d changes of the code, before the patch and after it: too few to tell\n",
 			of(dir), len(c.Kept))
 	case len(c.Idle) > 0:
+		r.Idle += len(c.Idle)
 		r.Tail += line(text.Some(c.Idle, maxIdle)+" noticed none of the changes of the code that were tried") + "\n"
 	}
 	return nil
