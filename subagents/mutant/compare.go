@@ -264,7 +264,11 @@ func (s *interpretedSide) with(
 	if err != nil {
 		return c, err
 	}
-	return compare(ctx, s, after, had, has, touched, all, until)
+	sides := [2]Side{s, after}
+	if s.Interpreted == after.Interpreted {
+		sides, all = withData(t.alterations(s.Data), [2]*Experiment{&s.Experiment, &after.Experiment}, sides, all)
+	}
+	return compare(ctx, sides[0], sides[1], had, has, touched, all, until)
 }
 
 // passed are the tests that passed.

@@ -74,6 +74,14 @@ func TestPythonTestsAreCompared(t *testing.T) {
 			data:   [2]string{`[["", "", "none"], ["Ada", "", "Ada"], ["Ada", "Byron", "Byron, Ada"]]`, `[["", "", "none"]]`},
 			weaker: `last == "" made`,
 		},
+		"a row of data that no change of the code needs": {
+			data:   [2]string{"[\n[\"\", \"\", \"none\"],\n[\"Ada\", \"\", \"Ada\"],\n[\"Bob\", \"\", \"Bob\"]\n]", "[\n[\"\", \"\", \"none\"],\n[\"Ada\", \"\", \"Ada\"]\n]"},
+			weaker: `tests are weaker: ["Bob", "", "Bob"] of testdata/names.json:4 is gone, and with another value there test_names.py JoinTest.test_join before the patch fails`,
+		},
+		"a row of data that the brief removes": {
+			data:  [2]string{"[\n[\"\", \"\", \"none\"],\n[\"Ada\", \"\", \"Ada\"],\n[\"Bob\", \"\", \"Bob\"]\n]", "[\n[\"\", \"\", \"none\"],\n[\"Ada\", \"\", \"Ada\"]\n]"},
+			brief: "Drop Bob from the names.",
+		},
 		"one more argument": {
 			code: []string{"first, last", "first, last, sep"}, test: []string{`""), `, `"", 1), `, `"Byron"), `, `"Byron", 1), `},
 		},
@@ -90,11 +98,12 @@ func TestPythonTestsAreCompared(t *testing.T) {
 				const file = "testdata/names.json"
 				p.Before = nil
 				p.Data = Data{
-					map[string][]byte{file: []byte(c.data[0])}, map[string][]byte{file: []byte(c.data[1])}, []string{"test_names.py"},
+					Before: map[string][]byte{file: []byte(c.data[0])}, After: map[string][]byte{file: []byte(c.data[1])},
+					Readers: []string{"test_names.py"},
 				}
 				require.True(t, IsData(file))
-				require.True(t, p.Data.ReadBy("test_names.py", []byte(rowsTest)))
-				require.False(t, p.Data.ReadBy("test_names.py", []byte(joinTest)))
+				sources := map[string][]byte{"test_names.py": []byte(rowsTest), "test_others.py": []byte(joinTest)}
+				require.Equal(t, []string{"test_names.py"}, ReadersOf(p.Data.Before, sources))
 			}
 			if p.Base = map[string][]byte{}; code != joinPython {
 				p.Base["names.py"] = []byte(joinPython)
@@ -113,14 +122,14 @@ func TestPythonTestsAreCompared(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.red, len(red) > 0, red)
 			if c.weaker == "" {
-				require.Equal(t, c.brief != "", len(red) > 0 && touched.Named("test_names.py JoinTest.test_join"))
+				require.Equal(t, c.red && c.brief != "", len(red) > 0 && touched.Named("test_names.py JoinTest.test_join"))
 				if require.Empty(t, told.Weaker); c.red {
 					return
 				}
-				require.GreaterOrEqual(t, len(told.Kept), 5)
+				require.GreaterOrEqual(t, len(told.Kept), 3)
 			} else {
 				require.True(t, slices.ContainsFunc(told.Weaker, func(w Weakness) bool { return w.Test == "test_names.py JoinTest.test_join" }))
-				require.Contains(t, told.Weaker[0].In(""), c.weaker)
+				require.True(t, slices.ContainsFunc(told.Weaker, func(w Weakness) bool { return strings.Contains(w.In(""), c.weaker) }))
 			}
 		})
 	}

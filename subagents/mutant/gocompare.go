@@ -135,7 +135,12 @@ func (s *goSide) with(
 	all := slices.DeleteFunc(pairsOf(s.Mutants, after.Mutants), func(p Pair) bool {
 		return !slices.Contains(reached, p.Before.Number)
 	})
-	return compare(ctx, s, after, had, has, touched, t.likeliest(all, maxCompared), until)
+	all = t.likeliest(all, maxCompared)
+	sides := [2]Side{s, after}
+	if s.GoPackage == after.GoPackage {
+		sides, all = withData(t.alterations(s.Data), [2]*Experiment{&s.Experiment, &after.Experiment}, sides, all)
+	}
+	return compare(ctx, sides[0], sides[1], had, has, touched, all, until)
 }
 
 // asked compares tests with other expectations than before, which the brief asks for, each with the code of its side.

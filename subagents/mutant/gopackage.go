@@ -36,8 +36,9 @@ type Experiment struct {
 	// Base has, by its path from the package, each other Go file that the patch changes, as it was: nil for one that was not
 	// there.
 	Base map[string][]byte
-	// Data are those of its tests.
-	Data Data
+	// Data are those of its tests, altered other texts of them for a while.
+	Data    Data
+	altered map[string][]byte
 	// Renames are those of the patch.
 	Renames Renames
 	// Restore takes back what tests have changed of the tree.
@@ -341,10 +342,15 @@ func only(tests []Test) string {
 func (p *GoPackage) test(ctx context.Context, program string, number int, flags []string, limit time.Duration) (
 	out []byte, ok bool, err error,
 ) {
+	laid := newTree(p.Place.Dir)
 	if program != newTests {
-		if err := p.Data.lay(newTree(p.Place.Dir)); err != nil {
-			return nil, false, err
-		}
+		err = p.Data.lay(laid)
+	}
+	if err == nil {
+		err = Data{Before: p.altered}.lay(laid)
+	}
+	if err != nil {
+		return nil, false, err
 	}
 	env := []string{fmt.Sprintf("%s=%d", Var, number), SeenVar + "=" + filepath.Join(p.Place.SeenTemp, SeenFile)}
 	args := append([]string{filepath.Join(p.Place.SeenTemp, program), "-test.count=1"}, flags...)

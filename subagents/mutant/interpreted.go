@@ -295,6 +295,12 @@ func (p *Interpreted) lay(v Version, number int) error {
 	for file, in := range p.products {
 		texts[file] = p.language.Text(in.source, in.of, number)
 	}
+	for file, text := range p.altered {
+		if _, err := p.tree.read(file); err != nil {
+			return err
+		}
+		texts[file] = text
+	}
 	for file := range p.tree.last {
 		if _, has := texts[file]; !has {
 			texts[file] = p.tree.first[file]

@@ -23,6 +23,7 @@ const (
 	Element   Kind = "element"
 	Failure   Kind = "error"   // one that is swallowed, another one, or one where there was none
 	Default   Kind = "default" // of an argument
+	Row       Kind = "row"     // of data that tests read
 )
 
 // Mutant is one small change of a program.

@@ -73,3 +73,8 @@ func (m Mutant) In(dir string) string {
 	}
 	return text.Clip(text.OneLine(place+m.Old+" made "+shown), text.MaxLine)
 }
+
+// gone is a row of data that is gone, for people.
+func (m Mutant) gone(dir string) string {
+	return fmt.Sprintf("%s of %s:%d", text.Clip(text.OneLine(strings.TrimSpace(m.Old)), text.MaxLine/2), path.Join(dir, m.File), m.Line)
+}

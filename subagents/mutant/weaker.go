@@ -79,7 +79,7 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 		if err != nil {
 			return c, err
 		}
-		if kept {
+		if kept && pair.After.Kind != Row { // it is none of the code
 			c.Kept = append(c.Kept, pair.After)
 		}
 		if w != nil {
@@ -208,6 +208,9 @@ func (w Weakness) In(dir string) string {
 	tests := "the tests before fail, the new ones pass"
 	if w.Test != "" {
 		tests = fmt.Sprintf("%s before the patch fails, the new one passes", w.Test)
+	}
+	if w.Mutant.Kind == Row && w.Mutant.New == "" {
+		return fmt.Sprintf("tests are weaker: %s is gone, and with another value there %s", w.Mutant.gone(dir), tests)
 	}
 	return fmt.Sprintf("tests are weaker: with %s, %s", w.Mutant.In(dir), tests)
 }

@@ -103,9 +103,9 @@ func (t *Executor) weaker(ctx context.Context, g *spec.Gate) (spec.Receipt, erro
 	return r, t.leave(ctx, &r)
 }
 
-// dataOf are the data of tests among changed files.
+// dataOf are the data of tests: those among changed files, and those that changed tests read.
 func (t *Executor) dataOf(ctx context.Context, changed []string) (d mutant.Data, err error) {
-	d.Before, d.After = map[string][]byte{}, map[string][]byte{}
+	d = mutant.Data{Before: map[string][]byte{}, After: map[string][]byte{}, Same: map[string][]byte{}}
 	for _, file := range changed {
 		if !mutant.IsData(file) {
 			continue
@@ -117,27 +117,45 @@ func (t *Executor) dataOf(ctx context.Context, changed []string) (d mutant.Data,
 			return d, err
 		}
 	}
-	if len(d.Before) == 0 {
-		return d, nil
-	}
 	blobs, err := t.Blobs(ctx)
 	if err != nil {
 		return d, err
 	}
-	for _, test := range slices.Sorted(maps.Keys(blobs)) {
-		if engineOf(path.Ext(test)) == nil || !t.isTest(test) {
-			continue
+	var tests, same []string
+	for _, file := range slices.Sorted(maps.Keys(blobs)) {
+		switch {
+		case slices.Contains(changed, file):
+		case mutant.IsData(file):
+			same = append(same, file)
 		}
-		text, err := t.ReadAt(ctx, t.Assignment.Head, test)
-		if err != nil {
+		if engineOf(path.Ext(file)) != nil && t.isTest(file) {
+			tests = append(tests, file)
+		}
+	}
+	if len(d.Before)+len(same) == 0 {
+		return d, nil
+	}
+	texts := map[string][]byte{}
+	for _, test := range tests {
+		if texts[test], err = t.ReadAt(ctx, t.Assignment.Head, test); err != nil {
 			return d, err
 		}
-		if d.ReadBy(test, text) {
-			d.Readers = append(d.Readers, test)
+	}
+	d.Readers = mutant.ReadersOf(d.Before, texts)
+	for _, file := range same[:min(len(same), maxSame)] {
+		readers := mutant.ReadersOf(map[string][]byte{file: nil}, texts)
+		if !slices.ContainsFunc(readers, func(test string) bool { return slices.Contains(changed, test) }) {
+			continue
+		}
+		if d.Same[file], err = t.ReadAt(ctx, t.Assignment.Head, file); err != nil {
+			return d, err
 		}
 	}
 	return d, nil
 }
+
+// maxSame bounds the files of data that a patch leaves alone and that may have readers.
+const maxSame = 200
 
 // isTest reports whether a file has tests that an experiment can run.
 func (t *Executor) isTest(file string) bool {
@@ -299,7 +317,10 @@ func dataBelow(dir string, all mutant.Data) (d mutant.Data, err error) {
 	if d.Before, err = from(dir, all.Before); err == nil {
 		d.After, err = from(dir, all.After)
 	}
-	for _, files := range []map[string][]byte{d.Before, d.After} {
+	if err == nil {
+		d.Same, err = from(dir, all.Same)
+	}
+	for _, files := range []map[string][]byte{d.Before, d.After, d.Same} {
 		maps.DeleteFunc(files, func(file string, _ []byte) bool { return strings.HasPrefix(file, "..") })
 	}
 	return d, err
