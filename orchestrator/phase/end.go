@@ -16,6 +16,9 @@ import (
 // compares these with the user's own shell, then the one ref in the user's repository, then the last event.
 func Finish(s *run.State, tree string) []run.Action {
 	if s.Status != run.Final {
+		if again := joint(s); again != nil {
+			return again
+		}
 		return []run.Action{run.SetRun(run.Data{State: run.Final})}
 	}
 	if len(s.Final) < len(s.Spec.Project.Gates) {

@@ -227,6 +227,9 @@ func Verdicts(list []spec.Receipt) string {
 }
 
 func planLine(d run.PlanData) Line {
+	if len(d.Tasks) == 0 && len(d.Joins) > 0 { // it only has tasks of the run tested as one
+		return sentence(Plain, "%s", strings.Join(d.Notes, "; "))
+	}
 	say := fmt.Sprintf("plan: %s from %s", text.Count(len(d.Tasks), "task"), d.By)
 	if d.Replaces > 0 {
 		say += ", edited by a person"
