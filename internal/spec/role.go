@@ -26,6 +26,9 @@ const (
 	Person = "person"
 )
 
+// MadeBy begins the description of a role that a line of a terminal made; the line follows. Its command is given its files.
+const MadeBy = "Made by "
+
 // Role says who does a task.
 type Role struct {
 	Name        string `json:"name,omitempty" jsonschema:"Name of the role; default the name of the file."`

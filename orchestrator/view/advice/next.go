@@ -172,7 +172,10 @@ func repair(s *run.State) (ways []Way) {
 	for _, t := range tried[:min(len(tried), maxRepairs)] {
 		ways = append(ways, repairOf(s, t)...)
 	}
-	if len(parked) == 1 {
+	if line := together(s, tried); line != "" {
+		return append(ways, Way{line, "where the files are right only together: all of them, as one"})
+	}
+	if len(parked) == 1 || !slices.ContainsFunc(tried, func(t *run.Task) bool { return !stays(s, t) }) {
 		return ways
 	}
 	why := fmt.Sprintf("try all %d parked tasks again", len(parked))
@@ -180,6 +183,41 @@ func repair(s *run.State) (ways []Way) {
 		why += fmt.Sprintf("%s%d more that are not listed", unlisted, more)
 	}
 	return append(ways, way(why, "retry", s.Spec.Run))
+}
+
+// stays reports whether no act but one on its patch changes how a task ends: a line of a terminal made its command, which would do
+// the same again, and gates or a person have refused what that did.
+func stays(s *run.State, t *run.Task) bool {
+	return strings.HasPrefix(s.Spec.Roles[t.Task.Role].Description, spec.MadeBy) && patched(s, t)
+}
+
+// patched reports whether the newest attempt of a task has a patch.
+func patched(s *run.State, t *run.Task) bool {
+	a := s.Works[t.Task.ID].Newest()
+	return a != nil && a.Result != nil && a.Result.Patch != nil
+}
+
+// asOne is the flag of such a line that has all files tested as one.
+const asOne = "--together"
+
+// together is the line of a terminal that made the role of parked tasks, with all files as one change set; "" where it was that
+// already, or where gates have refused no shard of it.
+func together(s *run.State, tried []*run.Task) string {
+	for _, t := range tried {
+		line := strings.TrimPrefix(s.Spec.Roles[t.Task.Role].Description, spec.MadeBy)
+		begin, _, found := strings.Cut(line, " ")
+		if n := len(t.Faults); !found || begin != program || n == 0 || t.Faults[n-1].Fault.Class != wire.FaultGate ||
+			len(s.Tasks.Order) < 2 || strings.Contains(line, asOne) || !stays(s, t) {
+			continue
+		}
+		flags, command, _ := strings.Cut(line, " -- ")
+		words := []string{flags, asOne, "--repo", text.Shell(s.Spec.Repo)}
+		if command != "" {
+			words = append(words, "--", command)
+		}
+		return strings.Join(words, " ")
+	}
+	return ""
 }
 
 // forgotten are the files that parked tasks fail in and that no task may change.
@@ -205,7 +243,7 @@ func givenUp(s *run.State, t *run.Task) int {
 func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	id, name := s.Spec.Run, t.Task.ID
 	a := s.Works[name].Newest()
-	patch := a != nil && a.Result != nil && a.Result.Patch != nil
+	patch := patched(s, t)
 	if a != nil {
 		ways = append(ways, way("why it failed, with the output of its gates", "log", id+"/"+name))
 	}
@@ -225,6 +263,7 @@ func repairOf(s *run.State, t *run.Task) (ways []Way) {
 	case t.Refused():
 		ways = append(ways, way("try it again, and take what no person is asked about", "retry", id, name, "--on-doubt",
 			run.OnDoubtAccept))
+	case stays(s, t):
 	case role.Executor == spec.ExecutorModel, role.Usage != "":
 		ways = append(ways, way("try again with a better brief", "retry", id, name, "--brief", `"BRIEF"`))
 	default:
@@ -245,6 +284,8 @@ func For(s *run.State, t *run.Task) Way {
 		return way("decide about its patch", "decide", id)
 	case t.State == run.TaskParked && len(forgotten(s, []*run.Task{t})) > 0:
 		return way("add a task for the files that it needs", "retry", id, t.Task.ID, "--forgotten")
+	case t.State == run.TaskParked && stays(s, t):
+		return way("why it failed, with the output of its gates", "log", id+"/"+t.Task.ID)
 	case t.State == run.TaskParked, t.State == run.TaskCancelled:
 		return way("try it again", "retry", id, t.Task.ID)
 	}
@@ -276,7 +317,7 @@ func Shortlist(ways []Way) []Way {
 	}
 	again := 0 // the last one is about all parked tasks
 	for i, w := range ways {
-		if strings.HasPrefix(w.Command, program+" retry ") || strings.HasPrefix(w.Command, program+" resume ") {
+		if slices.Contains([]string{"retry", "resume", "each"}, strings.Fields(w.Command+" - -")[1]) {
 			again = i
 		}
 	}

@@ -81,6 +81,16 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		"a goal without a plan": {run.Parked, "", func(s *run.State) { s.Works[run.MasterTask] = &run.Work{} }, []string{
 			"divisi debug context r/master", `divisi run "GOAL" --repo /repo`, "divisi show r",
 		}},
+		"a shard of a line of a terminal, which gates refused": {run.Parked, "", func(s *run.State) {
+			published(s)
+			tried(s, "each-1", "each", true)
+			waits(s, "each-2", "each")
+			s.Tasks.ByID["each-1"].Faults = []run.AttemptFault{{Fault: spec.Fault{Class: wire.FaultGate}}}
+		}, []string{
+			"divisi log r/each-1", "divisi diff r/each-1", "divisi take r/each-1 DIR", "divisi skip r each-1",
+			"divisi each --by file --together --repo /repo -- sed -i s/a/b/ {files}",
+			"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
+		}},
 		"red gates": {run.Parked, "", published, []string{
 			"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
 		}},
@@ -101,6 +111,10 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		s.Spec = run.Spec{Run: "r", Repo: "/repo", Base: "b1", AllowUnverified: true, Roles: map[string]spec.Role{
 			"model": {Executor: spec.ExecutorModel}, "command": {Executor: spec.ExecutorCommand},
 			"agent": {Executor: spec.ExecutorCommand, Usage: spec.AgentGemini},
+			"each": {
+				Executor: spec.ExecutorCommand, Command: []string{"sed", "-i", "s/a/b/", spec.ArgFiles},
+				Description: spec.MadeBy + "divisi each --by file -- sed -i s/a/b/ {files}",
+			},
 		}}
 		s.Head, s.Status, s.Reason = "b1", c.status, c.reason
 		if c.state != nil {

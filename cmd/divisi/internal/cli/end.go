@@ -73,7 +73,8 @@ func (g *Globals) Calls(hint string) string {
 // Here is Calls for a person, who need not name the repository of the working directory.
 func (g *Globals) Here(hint string) string {
 	if dir, err := os.Getwd(); err == nil {
-		hint = strings.TrimSuffix(hint, " --repo "+text.Shell(dir))
+		at := " --repo " + text.Shell(dir)
+		hint = strings.Replace(strings.TrimSuffix(hint, at), at+" -- ", " -- ", 1)
 	}
 	return g.Calls(hint)
 }

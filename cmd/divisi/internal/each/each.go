@@ -31,7 +31,7 @@ type command struct {
 	Line
 	runs.Flags
 
-	from, save string
+	save string
 	// merge has the run merged at its end, local also into the default branch of a remote.
 	merge, local bool
 }
@@ -65,7 +65,8 @@ about to do, and asks.` + cli.CodesOfRuns(),
 	f.StringVar(&e.Match, "match", "", "only files whose text matches this expression (RE2)")
 	f.StringVar(&e.Glob, "glob", "", "only files whose path matches, such as 'src/**/*.py'")
 	f.StringVar(&e.By, "by", "", "what a task gets: file, dir, package or owner (default dir)")
-	f.StringVar(&e.from, "from", "", "a file with the paths of the files, a line each; - is standard input")
+	f.BoolVar(&e.Together, "together", false, "the files are right only together: test and land all of them as one, or none")
+	f.StringVar(&e.From, "from", "", "a file with the paths of the files, a line each; - is standard input")
 	f.StringVar(&e.Pattern, "ast-grep", "", "what ast-grep looks for, such as 'foo($A)'")
 	f.StringVar(&e.Rewrite, "rewrite", "", "with --ast-grep: what that becomes")
 	f.StringVar(&e.Lang, "lang", "", "with --ast-grep: the language, such as go, python or ts")
@@ -161,24 +162,27 @@ const maxList = 16 << 20
 
 // readList reads the paths that --from names.
 func (e *command) readList() error {
-	if e.from == "" {
+	if e.From == "" {
 		return nil
 	}
 	in := e.In
-	if e.from != "-" {
-		f, err := os.Open(e.from)
+	if e.From != "-" {
+		f, err := os.Open(e.From)
 		if err != nil {
-			return usage.Errorf("--from %s: %v", e.from, err)
+			return usage.Errorf("--from %s: %v", e.From, err)
 		}
 		defer f.Close() // it is read only
 		in = f
+		if e.From, err = filepath.Abs(e.From); err != nil {
+			return err
+		}
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxList+1))
 	switch {
 	case err != nil:
-		return usage.Errorf("--from %s: %v", e.from, err)
+		return usage.Errorf("--from %s: %v", e.From, err)
 	case len(data) > maxList:
-		return usage.Errorf("--from %s: it is larger than %d MiB", e.from, maxList>>20)
+		return usage.Errorf("--from %s: it is larger than %d MiB", e.From, maxList>>20)
 	}
 	e.Files = []string{}
 	top, missing := cli.Top(e.Repo), []string{}
@@ -188,7 +192,7 @@ func (e *command) readList() error {
 		}
 		file, err := inTop(top, line)
 		if err != nil {
-			return usage.Errorf("--from %s: %v", e.from, err)
+			return usage.Errorf("--from %s: %v", e.From, err)
 		}
 		if info, err := os.Lstat(filepath.Join(top, file)); err != nil || !info.Mode().IsRegular() {
 			missing = append(missing, line)
@@ -196,7 +200,7 @@ func (e *command) readList() error {
 		e.Files = append(e.Files, filepath.ToSlash(file))
 	}
 	if len(missing) > 0 {
-		return usage.Errorf("--from %s: no such file: %s", e.from, text.Some(missing, maxGates))
+		return usage.Errorf("--from %s: no such file: %s", e.From, text.Some(missing, maxGates))
 	}
 	return nil
 }

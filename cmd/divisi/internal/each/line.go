@@ -27,9 +27,12 @@ type Line struct {
 	Pattern, Rewrite, Lang string
 	// Role does the change as Brief says.
 	Role, Brief string
-	// Match, Glob and By choose the files and what one task gets, Files names them in place of these.
+	// Match, Glob and By choose the files and what one task gets, Files names them in place of these: those that From lists.
 	Match, Glob, By string
+	From            string
 	Files           []string
+	// Together has all tasks tested, and landed, as one.
+	Together bool
 }
 
 // Change is the plan and the role of a line.
@@ -54,7 +57,7 @@ func (l Line) Change() (c Change, err error) {
 	}
 	template := spec.Task{
 		ID: name, Role: cmp.Or(l.Role, name), Brief: l.Brief,
-		Shard: &spec.Shard{By: cmp.Or(l.By, defaultBy), Match: l.Match, Glob: l.Glob},
+		Shard: &spec.Shard{By: cmp.Or(l.By, defaultBy), Match: l.Match, Glob: l.Glob}, Together: l.Together,
 	}
 	goal := l.Brief
 	if l.Role == "" {
@@ -81,6 +84,7 @@ func (l Line) Change() (c Change, err error) {
 		if c.Role, err = roleOf(command, l.Then); err != nil {
 			return c, err
 		}
+		c.Role.Description = spec.MadeBy + l.again()
 	}
 	template.Title = text.Clip(text.OneLine(goal), maxTitle)
 	c.Plan = spec.Plan{Goal: text.OneLine(goal), Tasks: []spec.Task{template}}
@@ -104,6 +108,30 @@ func shown(command []string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// again is the line for another run of the same change; only its beginning where no one line of a terminal has it.
+func (l Line) again() string {
+	const each = "divisi each"
+	line, command := each, cmp.Or(shown(l.Typed), shown(l.Command))
+	for _, flag := range [][2]string{
+		{"then", l.Then}, {"match", l.Match}, {"glob", l.Glob}, {"by", l.By}, {"from", l.From},
+		{"ast-grep", l.Pattern}, {"rewrite", l.Rewrite}, {"lang", l.Lang},
+	} {
+		if flag[1] != "" {
+			line += " --" + flag[0] + " " + text.Shell(flag[1])
+		}
+	}
+	if l.Together {
+		line += " --together"
+	}
+	if l.Pattern == "" {
+		line += " -- " + command
+	}
+	if strings.Contains(line, "\n") || len(line) > text.MaxLine || l.From == "-" || l.From != "" && !path.IsAbs(l.From) {
+		return each
+	}
+	return line
 }
 
 // maxTitle bounds the title of tasks, which is that of their commits too.
@@ -174,7 +202,7 @@ var (
 func roleOf(command []string, then string) (r spec.Role, err error) {
 	within := func(arg string) bool { return arg != spec.ArgFiles && strings.Contains(arg, spec.ArgFiles) }
 	r = spec.Role{
-		Name: name, Description: "Made by divisi each", Executor: spec.ExecutorCommand, Join: true, Command: command,
+		Name: name, Executor: spec.ExecutorCommand, Join: true, Command: command,
 	}
 	switch {
 	case command[0] == spec.ArgFiles:
@@ -241,7 +269,13 @@ func listed(template spec.Task, files []string) ([]spec.Task, error) {
 		}
 		t := template
 		t.ID, t.Shard, t.Files = fmt.Sprintf("%s-%03d", template.ID, len(tasks)+1), nil, groups[dir]
+		t.Together = false
 		tasks = append(tasks, t)
+	}
+	for i := range tasks {
+		if template.Together && len(tasks) > 1 {
+			tasks[i].ChangeSet = template.ID
+		}
 	}
 	return tasks, nil
 }
