@@ -161,6 +161,8 @@ type Verdict struct {
 	Findings []Finding
 	// Tests are the files with tests that differ in more than names, where an experiment can compare them.
 	Tests []string
+	// Form is how the patch changes tests, without names and values that stay.
+	Form string
 	// Again is how the patch failed before, with the decision Again.
 	Again *run.AttemptFault
 }
@@ -184,10 +186,10 @@ func Check(p *Patch) Verdict {
 		}
 	}
 	if len(all) == 0 {
-		return Verdict{Decision: Pass, Tests: p.suspects()}
+		return Verdict{Decision: Pass, Tests: p.suspects(), Form: p.form()}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
-	return Verdict{Decision: all[0].Decision, Findings: all, Tests: p.suspects()}
+	return Verdict{Decision: all[0].Decision, Findings: all, Tests: p.suspects(), Form: p.form()}
 }
 
 // bySize is the check of measures of size. None of them rejects a patch by itself.

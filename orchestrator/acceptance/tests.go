@@ -71,6 +71,22 @@ func (p *Patch) compare() {
 // compared are the languages whose tests an experiment can compare.
 var compared = map[int]bool{testsource.Go: true, testsource.Script: true, testsource.Python: true}
 
+// form is how the patch changes tests and their data; "" where it changes none.
+func (p *Patch) form() string {
+	var lost, gained []string
+	for _, f := range p.files {
+		if f.language >= 0 && compared[f.language] || mutant.IsData(f.Path) {
+			for _, l := range f.lost {
+				lost = append(lost, l.text)
+			}
+			for _, l := range f.gained {
+				gained = append(gained, l.text)
+			}
+		}
+	}
+	return mutant.FormOf(lost, gained)
+}
+
 // unspoken are lines that say nothing of what a test does.
 var unspoken = re(`^(?://|#|import |from |\)$|"[\w./~-]+"$)`)
 

@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ func (f *file) renamedBy(names map[string]string) bool {
 
 // try puts a patch aside for an experiment, also where only that can speak against it.
 func try(t *run.Task, v Verdict, d run.Doubt) []run.Action {
-	trial := &run.Trial{Doubt: d, Files: slices.Clone(v.Tests)}
+	trial := &run.Trial{Doubt: d, Files: slices.Clone(v.Tests), Form: v.Form}
 	for _, f := range v.Findings {
 		trial.Files = append(trial.Files, f.Path)
 		trial.Fewer = trial.Fewer || f.Check == "tests"
@@ -67,38 +68,89 @@ func try(t *run.Task, v Verdict, d run.Doubt) []run.Action {
 	return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskVerifying, Trial: trial})}
 }
 
-// Try has experiments made with the tests of patches that wait for them, one after the other, the most suspicious first, and
-// decides what they tell.
+// Try has experiments made with the tests of patches that wait for them, one after the other, those first that change tests as no
+// other one that was tried, and then the most suspicious, and decides what they tell.
 func Try(s *run.State) []run.Action {
 	if t := untrusted(s); t != nil {
 		again := *t.Tried
 		again.Run, again.By = 0, ""
 		return []run.Action{run.SetTask(t.Task.ID, run.TaskData{State: run.TaskVerifying, Trial: &again})}
 	}
-	var next *run.Task
-	busy := false
+	list, busy := waiting(s)
+	for _, t := range busy {
+		if actions := tried(s, t); actions != nil {
+			return actions
+		}
+	}
+	if len(list) == 0 || len(busy) > 0 || !s.Baselined() {
+		return nil
+	}
+	for _, t := range list {
+		if r := s.Proofs.Experiment(t.Result.Patch); r != nil {
+			return conclude(s, t, *r)
+		}
+	}
+	if s.TrialTime() <= 0 {
+		return nil // the gates of other tasks can make room
+	}
+	alike := s.Alike()
+	return begin(s, slices.MinFunc(list, func(a, b *run.Task) int {
+		return cmp.Or(len(alike[a.Form()])-len(alike[b.Form()]), len(b.Trial.Doubt.Evidence)-len(a.Trial.Doubt.Evidence))
+	}))
+}
+
+// waiting are the patches with tests that wait for an experiment, and those that are in one.
+func waiting(s *run.State) (list, busy []*run.Task) {
 	for t := range s.Tasks.In(run.TaskVerifying) {
 		switch {
 		case t.Trial == nil, s.OutOfBudget() && s.Spec.Spends(s.Judge(t)):
 		case t.Trial.Run > 0:
-			if actions := tried(s, t); actions != nil {
-				return actions
-			}
-			busy = true
-		case next == nil || len(t.Trial.Doubt.Evidence) > len(next.Trial.Doubt.Evidence):
-			next = t
+			busy = append(busy, t)
+		default:
+			list = append(list, t)
 		}
 	}
-	if next == nil || busy || !s.Baselined() {
+	return list, busy
+}
+
+// Release decides about patches for which there is no time left for an experiment, once nothing else is at work that would make
+// room. What was tried of another shard with the same changes of tests holds for them too. Of those that nothing speaks against
+// half are released: their gates make room for others. In the end the rules decide.
+func Release(s *run.State) (actions []run.Action) {
+	list, _ := waiting(s)
+	if len(list) == 0 || !s.Baselined() || s.TrialTime() > 0 || slices.ContainsFunc(slices.Collect(maps.Values(s.Queue)),
+		func(w *run.Work) bool { return w.Outstanding() && !w.Waits() }) {
 		return nil
 	}
-	if r := s.Proofs.Experiment(next.Result.Patch); r != nil {
-		return conclude(s, next, *r)
+	alike, clean := s.Alike(), []*run.Task{}
+	for _, t := range list {
+		like := alike[t.Form()]
+		weaker := slices.IndexFunc(like, func(l run.Like) bool { return l.Weaker })
+		switch {
+		case weaker >= 0:
+			d := t.Trial.Doubt
+			d.Evidence = append([]string{"its tests change as those of " + like[weaker].Task + ", which are weaker"}, d.Evidence...)
+			d.Kinds = append(slices.Clip(d.Kinds), "alike")
+			actions = append(actions, run.HoldPatch(t, d))
+		case len(like) > 0:
+			actions = append(actions, accept(s, t)...)
+		case len(t.Trial.Doubt.Evidence) == 0:
+			clean = append(clean, t)
+		}
 	}
-	if s.TrialTime() <= 0 {
-		return unable(s, next, "experiments have taken their share of the time of the gates")
+	if len(actions) > 0 {
+		return actions
 	}
-	return begin(s, next)
+	for _, t := range clean[:(len(clean)+1)/2] {
+		actions = append(actions, accept(s, t)...)
+	}
+	if len(clean) > 0 {
+		return actions
+	}
+	for _, t := range list {
+		actions = append(actions, unable(s, t, "experiments have taken their share of the time of the gates")...)
+	}
+	return actions
 }
 
 // untrusted is a task that waits in the queue because of an experiment of a worker that is in quarantine since; nil for none.
@@ -155,8 +207,7 @@ func tried(s *run.State, t *run.Task) []run.Action {
 // and what it could not tell last.
 func conclude(s *run.State, t *run.Task, r spec.Receipt) []run.Action {
 	d := t.Trial.Doubt
-	released := r.Verdict != spec.VerdictFail && (r.Passed > 0 || !t.Trial.Fewer)
-	if released || len(r.Signatures)+len(d.Evidence) == 0 {
+	if t.Trial.Released(&r) || len(r.Signatures)+len(d.Evidence) == 0 {
 		return accept(s, t)
 	}
 	d.Evidence = slices.Concat(r.Signatures, d.Evidence, strings.FieldsFunc(r.Tail, func(c rune) bool { return c == '\n' }))

@@ -1,6 +1,7 @@
 package acceptance_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -135,7 +136,8 @@ func TestExperimentsAreBounded(t *testing.T) {
 	l.Append("t", run.TaskData{State: run.TaskPending, Reason: "again"})
 	l.Dispatched("t", "generator", 2, "b")
 	suspect(l, "c", "new tree")
-	l.Do(acceptance.Try(l.State))
+	require.Empty(t, acceptance.Try(l.State), "gates can make room")
+	l.Do(acceptance.Release(l.State))
 	require.Equal(t, []string{
 		"p/x_test.go: fewer assertions", "no experiment: experiments have taken their share of the time of the gates",
 	}, l.Tasks.ByID["t"].Doubt().Evidence)
@@ -200,7 +202,7 @@ func TestWhatIsNotTriedIsListed(t *testing.T) {
 	}})
 	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
 	l.Do(imported(l, acceptance.Verdict{Decision: acceptance.Pass, Tests: []string{"p/x_test.go"}}))
-	l.Do(acceptance.Try(l.State))
+	l.Do(acceptance.Release(l.State))
 	require.Equal(t, run.TaskAccepted, l.Tasks.ByID["t"].State)
 	tasks, why := l.Untried()
 	require.Len(t, tasks, 1)
@@ -208,4 +210,67 @@ func TestWhatIsNotTriedIsListed(t *testing.T) {
 	l.Dispatched("t", "generator", 2, "b")
 	tasks, _ = l.Untried()
 	require.Empty(t, tasks, "it is another patch")
+}
+
+// Shards of a template wait for room while others are at work. What was tried of one holds for those that change tests in the same
+// way; of the others those that nothing speaks against land by halves, and the rules decide about the rest.
+func TestShardsThatChangeTestsAlike(t *testing.T) {
+	t.Parallel()
+	const shards = 300
+	open := []acceptance.Finding{{Check: "tests", Kind: "fewer", Path: "p/x_test.go", Text: "fewer assertions", Decision: acceptance.Ask, Open: true}}
+	for name, c := range map[string]struct {
+		// form is how a shard changes tests, tells what the experiment with the first one tells.
+		form  func(n int) string
+		found []acceptance.Finding
+		tells spec.Receipt
+		// held and questions are what is asked about, rounds how often shards are released.
+		held, questions, rounds int
+	}{
+		"good ones alike": {func(int) string { return "a" }, open, spec.Receipt{Verdict: spec.VerdictPass, Passed: 5}, 0, 0, 1},
+		"weaker alike":    {func(int) string { return "a" }, open, found, shards, 2, 1},
+		"each another":    {func(n int) string { return fmt.Sprint(n) }, open, spec.Receipt{Verdict: spec.VerdictPass, Passed: 5}, shards - 1, 1, 1},
+		"none suspicious": {func(n int) string { return fmt.Sprint(n) }, nil, spec.Receipt{Verdict: spec.VerdictPass, Passed: 5}, 0, 0, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t, nil)
+			var tasks []spec.Task
+			for n := range shards {
+				tasks = append(tasks, spec.Task{ID: fmt.Sprintf("s%03d", n), Role: "generator", ShardOf: "s"})
+			}
+			l.Plan(tasks...)
+			for n, task := range tasks {
+				l.Dispatched(task.ID, "generator", 1, "b")
+				l.Ended(task.ID, 1, runtest.Patched(fmt.Sprint("c", n), "tree"+fmt.Sprint(n), "b"))
+				v := acceptance.Verdict{Decision: acceptance.Pass, Findings: c.found, Tests: []string{"p/x_test.go"}, Form: c.form(n)}
+				if len(c.found) > 0 {
+					v.Decision = acceptance.Ask
+				}
+				l.Do(imported(l, v))
+			}
+			l.Do(acceptance.Try(l.State))
+			r := c.tells
+			r.Gate, r.Tree, r.Since, r.Duration = spec.WeakerGate, "tree0", "b", 3*time.Minute
+			result := spec.Result{Status: spec.StatusDone, Receipts: []spec.Receipt{r}}
+			if r.Verdict == spec.VerdictFail {
+				result.Status, result.Error = spec.StatusFailed, &spec.Fault{Class: wire.FaultGate, Message: "red"}
+			}
+			l.Ended("s000--red", 1, result)
+			l.Do(acceptance.Try(l.State))
+			require.Empty(t, acceptance.Try(l.State), "there is no time")
+			require.Empty(t, acceptance.Release(l.State), "t is at work")
+			l.Ended("t", 1, spec.Result{Status: spec.StatusDone})
+			rounds := 0
+			for actions := acceptance.Release(l.State); len(actions) > 0; actions = acceptance.Release(l.State) {
+				l.Do(actions)
+				rounds++
+			}
+			kinds, held := map[string]bool{}, 0
+			for t := range l.Tasks.In(run.TaskHeld) {
+				kinds[fmt.Sprint(t.Doubt().Kinds)] = true
+				held++
+			}
+			require.Equal(t, []int{c.held, c.questions, c.rounds}, []int{held, len(kinds), rounds})
+		})
+	}
 }

@@ -265,63 +265,6 @@ func (o own) strip(text string) string {
 	return text
 }
 
-// Trial is the experiment with the tests that a patch changes. The patch is held for a doubt unless they still notice what they
-// did before.
-type Trial struct {
-	Doubt Doubt `json:"doubt"`
-	// Files are those that the doubt is about, Run is that of the work <task>--red; 0 where it has not begun.
-	Files []string `json:"files"`
-	Run   int      `json:"run,omitempty"`
-	// Fewer reports that tests assert less by the rules: that they notice nothing then releases nothing.
-	Fewer bool `json:"fewer,omitempty"`
-	// By is the worker that signed its receipt; "" while there is none, and where it was not made.
-	By string `json:"-"`
-}
-
-// tried folds that a task is not in an experiment any more, or that it has another patch.
-func (s *State) tried(t *Task, d TaskData) {
-	switch {
-	case d.State == TaskRunning && d.Dispatch != nil:
-		t.Tried = nil
-	case t.Trial != nil && d.Trial == nil && t.Result != nil && t.Result.Patch != nil:
-		t.Tried = t.Trial
-		if r := s.Proofs.Experiment(t.Result.Patch); r != nil {
-			t.Tried.By = cmp.Or(r.Worker, "this machine")
-		}
-	}
-}
-
-// Experiment is the newest receipt of an experiment with the tests of a patch that counts; nil for none.
-func (p *Proofs) Experiment(of *spec.Patch) *spec.Receipt {
-	if good := p.good(of.Tree, spec.WeakerGate, of.Base); len(good) > 0 {
-		return &good[len(good)-1]
-	}
-	for _, f := range p.Failed(of.Tree, []string{spec.WeakerGate}, of.Base) {
-		return &f.Receipt
-	}
-	return nil
-}
-
-// Untried are the tasks whose newest patch changes tests with which no experiment was made that counts, in plan order, each with
-// the reason.
-func (s *State) Untried() (tasks []*Task, why map[string]string) {
-	why = map[string]string{}
-	for t := range s.Tasks.All() {
-		switch {
-		case t.Tried == nil, t.Trial != nil, t.Result == nil, t.Result.Patch == nil, s.Proofs.Experiment(t.Result.Patch) != nil:
-			continue
-		case t.Tried.By != "":
-			why[t.Task.ID] = "the experiment was of worker " + t.Tried.By + ", whose receipts do not count any more"
-		case t.Tried.Run > 0:
-			why[t.Task.ID] = "no experiment could be made"
-		default:
-			why[t.Task.ID] = "experiments had taken their share of the time of the gates"
-		}
-		tasks = append(tasks, t)
-	}
-	return tasks, why
-}
-
 // Unlike is an edit of a shard that no other shard of its template makes. Was and Is are its lines; Usual is an edit that most of
 // them make, in the same form. All of it is text of the repository.
 type Unlike struct {

@@ -190,37 +190,3 @@ func (s *State) AwaitQuota() bool {
 	}
 	return at > 0
 }
-
-// All experiments of a run may take one part in trialShare of the time that its gates have taken so far; the first fewTrials may
-// take leastTrials together at any rate.
-const (
-	trialShare  = 4
-	fewTrials   = 4
-	leastTrials = 2 * time.Minute
-)
-
-// TrialTime is how long experiments may still take; none where it is not above 0.
-func (s *State) TrialTime() time.Duration {
-	var gates, trials time.Duration
-	made := 0
-	for _, w := range s.Works {
-		for _, a := range w.Attempts {
-			if a.Result == nil {
-				continue
-			}
-			for _, r := range a.Result.Receipts {
-				if r.Gate == spec.WeakerGate {
-					trials += r.Duration
-					made++
-				} else {
-					gates += r.Duration
-				}
-			}
-		}
-	}
-	left := gates/trialShare - trials
-	if made < fewTrials {
-		left = max(left, leastTrials-trials)
-	}
-	return left
-}

@@ -2,6 +2,8 @@ package mutant
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -196,6 +198,31 @@ func formOf(source string, named bool) string {
 		form.WriteString(lit + " ")
 	})
 	return form.String()
+}
+
+// FormOf is a digest of what a change does to some lines, without names, and without values that stay; "" for no lines. How often it
+// does the same does not matter.
+func FormOf(lost, gained []string) string {
+	if len(lost)+len(gained) == 0 {
+		return ""
+	}
+	var all []string
+	for side, lines := range [][]string{lost, gained} {
+		for _, line := range lines {
+			form := strings.Repeat("+", side)
+			scan(line, func(tok token.Token, _ string) {
+				if tok.IsLiteral() {
+					tok = token.IDENT
+				}
+				form += " " + tok.String()
+			})
+			all = append(all, form)
+		}
+	}
+	slices.Sort(all)
+	less, more := values(strings.Join(lost, "\n"), strings.Join(gained, "\n"))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Concat(slices.Compact(all), less, []string{"+"}, more), "\n")))
+	return hex.EncodeToString(sum[:8])
 }
 
 // scan reads the tokens of Go source.
