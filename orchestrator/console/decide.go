@@ -68,8 +68,8 @@ func Whole(patches ...view.Patch) bool {
 	return n <= maxPatchLines
 }
 
-// group reports whether one reason may be for all of its patches.
-func (d *Asked) group() bool { return d.several() && d.Template != "" }
+// Group reports whether one reason may be for all of its patches.
+func (d *Asked) Group() bool { return d.several() && d.Template != "" }
 
 // several reports whether the decision is about the patches of several tasks, and of none before the others.
 func (d *Asked) several() bool { return d.About == "" && len(d.Patches) > 1 }
@@ -162,7 +162,7 @@ func (d *Asked) prompt() string {
 		if len(d.Patches) > 1 {
 			say += ", behind the name of its task"
 		}
-		if d.group() {
+		if d.Group() {
 			say += " or for all"
 		}
 	}
@@ -203,7 +203,7 @@ func (d *Asked) answer(words string) (said act.Decide, again string) {
 		return said, fmt.Sprintf("To %s, leave it open and run: %s. %s", e.Name, e.Command, d.prompt())
 	case at >= 0 && d.Options[at].NeedsText:
 		d.why = &d.Options[at]
-		if len(d.Patches) > 1 && !d.group() {
+		if len(d.Patches) > 1 && !d.Group() {
 			return said, whichTask
 		}
 		if d.why.Name == view.Change {
@@ -261,7 +261,7 @@ func (d *Asked) sentence(o *view.Option, words string) (said act.Decide, again s
 		ask = whichTask
 	}
 	switch named := slices.ContainsFunc(d.Patches, func(p view.Patch) bool { return p.Task == first }); {
-	case !named && d.group():
+	case !named && d.Group():
 		return act.Decide{Option: o.Name, Text: words}, ""
 	case !named:
 		return said, fmt.Sprintf("%s is not one of these tasks. %s", first, ask)

@@ -61,6 +61,18 @@ func TestKeysAnswerADecision(t *testing.T) {
 			[]act.Args{act.Decide{Decision: "a@9", Attempt: 2, Option: run.Reject, Text: "No", Task: "b"}},
 			nil,
 		},
+		"all of a group": {
+			group("b@9", "a", "b"),
+			[]string{"2", "No", "enter"},
+			[]act.Args{act.Decide{Decision: "b@9", Attempt: 2, Option: run.Reject, Text: "No"}},
+			nil,
+		},
+		"one of a group": {
+			group("b@9", "a", "b"),
+			[]string{"2", "tab", "tab", "No", "enter"},
+			[]act.Args{act.Decide{Decision: "b@9", Attempt: 2, Option: run.Reject, Text: "No", Task: "b"}},
+			nil,
+		},
 		"a proposal":  {question(), []string{"2", "enter"}, []act.Args{act.Decide{Decision: "one@7", Attempt: 1, Option: run.Reply, Text: "That"}}, nil},
 		"in words":    {question(), []string{"3", "Both", "enter"}, []act.Args{act.Decide{Decision: "one@7", Attempt: 1, Option: run.Reply, Text: "Both"}}, nil},
 		"taken back":  {patch("a@9", "a"), []string{"1", "enter", "u"}, append(answer(run.Accept, ""), act.TakeBack{Decision: "a@9"}), nil},

@@ -68,6 +68,9 @@ func (m *model) ways(d *Open) (out []way) {
 			w.ask.asks = []act.Ask{{About: "why"}}
 		}
 		if o.NeedsText && len(d.Patches) > 1 {
+			if d.Group() {
+				w.ask.tasks = append(w.ask.tasks, "")
+			}
 			for _, p := range d.Patches {
 				w.ask.tasks = append(w.ask.tasks, p.Task)
 			}

@@ -206,7 +206,7 @@ type prompt struct {
 	// said are the texts that are given; words is the one that is written.
 	said  []string
 	words string
-	// tasks are the ones to choose from; at is the chosen one.
+	// tasks are the ones to choose from, "" for all of them; at is the chosen one.
 	tasks []string
 	at    int
 	// since is when it was shown: an Enter sooner than settles behind that is a second tap, or was pasted.

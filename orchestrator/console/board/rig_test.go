@@ -180,6 +180,14 @@ func patch(id string, tasks ...string) Open {
 	}}
 }
 
+// group is a decision about shards of a template with findings of the same kinds.
+func group(id string, tasks ...string) Open {
+	d := patch(id, tasks...)
+	d.About, d.Template = "", "t"
+	d.All[0].About, d.All[0].Template = "", "t"
+	return d
+}
+
 func question() Open {
 	d := view.Decision{
 		ID: "one@7", Attempt: 1, Text: "an answer to one/1: Which?", Choices: []string{"This", "That"},

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func (m *model) foot() (lines []string) {
 func (p *prompt) lines(width int) []string {
 	title := p.title
 	if len(p.tasks) > 0 {
-		title = p.tasks[p.at] + " (Tab: another one), " + title
+		title = cmp.Or(p.tasks[p.at], "all of them") + " (Tab: another choice), " + title
 	}
 	now := p.now()
 	if now != nil {
