@@ -8,8 +8,8 @@ export interface Offered {
 }
 export interface Asked { name: string; about: string; needs?: boolean }
 
-/** Way is what a person may do next, as a command line. */
-export interface Way { command: string; why: string }
+/** Way is what a person may do next, as a command line; for "landed" it uses what landed. */
+export interface Way { command: string; why: string; for?: string }
 
 export interface Row {
   id: string;

@@ -48,9 +48,7 @@ export function Ended(p: Props): ComponentChild {
 }
 
 /** uses reports whether a command uses what landed: the others repair, and have buttons. */
-function uses(w: Way): boolean {
-  return /^(divisi (merge|publish) |git |divisi show .* plan )/.test(w.command);
-}
+const uses = (w: Way): boolean => w.for === "landed";
 
 function Lines(p: { of: { added: number; deleted: number } }): ComponentChild {
   return <span class="lines"><ins>+{p.of.added}</ins> <del>−{p.of.deleted}</del></span>;

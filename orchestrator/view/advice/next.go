@@ -20,12 +20,17 @@ import (
 type Way struct {
 	Command string `json:"command"`
 	Why     string `json:"why"`
+	// For is ForLanded where the command uses what landed.
+	For string `json:"for,omitempty"`
 }
+
+// ForLanded is what a way is for that uses what landed.
+const ForLanded = "landed"
 
 // program is how a command of this program begins.
 const program = "divisi"
 
-func way(why string, args ...string) Way { return Way{program + " " + strings.Join(args, " "), why} }
+func way(why string, args ...string) Way { return Way{Command: program + " " + strings.Join(args, " "), Why: why} }
 
 // Next lists the steps of a person for a run that has ended, or that no process conducts, the most useful first.
 func Next(s *run.State) []Way {
@@ -109,25 +114,27 @@ func restart(s *run.State) []Way {
 }
 
 // landed uses the branch of a run, or publishes it.
-func landed(s *run.State) []Way {
-	switch repo := text.Shell(s.Spec.Repo); {
-	case s.Ref != "":
-		var plan []Way
-		if s.Works[run.MasterTask] != nil { // the master's: the others have a file, or divisi each --save
-			plan = []Way{way("keep its plan as a file", "show", s.Spec.Run, "--output", "plan", ">", "plan.yaml")}
-		}
-		branch := strings.TrimPrefix(s.Ref, "refs/heads/")
-		return append([]Way{
+func landed(s *run.State) (ways []Way) {
+	if ways = acts(s, act.Of(s, false), nil); s.Ref != "" {
+		repo, branch := text.Shell(s.Spec.Repo), strings.TrimPrefix(s.Ref, "refs/heads/")
+		ways = []Way{
 			way("take what landed into your branch", "merge", s.Spec.Run, "--repo", repo),
-			{fmt.Sprintf("git -C %s diff --stat %.12s %s", repo, s.Spec.Base, branch), "what it changes"},
-		}, plan...)
+			{Command: fmt.Sprintf("git -C %s diff --stat %.12s %s", repo, s.Spec.Base, branch), Why: "what it changes"},
+		}
+		if s.Works[run.MasterTask] != nil { // the master's: the others have a file, or divisi each --save
+			ways = append(ways, way("keep its plan as a file", "show", s.Spec.Run, "--output", "plan", ">", "plan.yaml"))
+		}
 	}
-	return acts(s, act.Of(s, false), nil)
+	for i := range ways {
+		ways[i].For = ForLanded
+	}
+	return ways
 }
 
 // Unfetched are the ways of a run whose branch is on another machine only.
 func Unfetched(id string, ways []Way) []Way {
 	out := []Way{way("get its branch into the repository of this directory", "publish", id)}
+	out[0].For = ForLanded
 	for _, w := range ways {
 		if strings.HasPrefix(w.Command, program) && !strings.HasPrefix(w.Command, program+" merge ") {
 			out = append(out, w)

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -121,6 +122,10 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 			c.state(s)
 		}
 		require.Equal(t, c.want, commands(Next(s)), name)
+		for _, w := range Next(s) {
+			command := strings.Fields(w.Command)[1]
+			require.Equal(t, command == "merge" || command == "publish" || command == "-C", w.For == ForLanded, w.Command)
+		}
 	}
 }
 
@@ -140,7 +145,7 @@ func TestManyParkedTasksAreCounted(t *testing.T) {
 	}
 	ways := Next(s)
 	require.NotContains(t, commands(ways), "divisi log r/d")
-	require.Contains(t, ways, Way{"divisi retry r", "try all 5 parked tasks again, also the 2 more that are not listed"})
+	require.Contains(t, ways, Way{Command: "divisi retry r", Why: "try all 5 parked tasks again, also the 2 more that are not listed"})
 }
 
 func TestALiveRunIsAnsweredOrFollowed(t *testing.T) {
