@@ -127,6 +127,7 @@ branch, divisi/<run>. Of all commands, divisi merge alone writes to your branch.
 	cli.CompleteFlags(root)
 	shortenHelp(root)
 	root.SetHelpCommand(newHelp())
+	root.InitDefaultHelpFlag()
 	describeCompletion(root)
 	g.Called = cli.CalledBy(root)
 	return root
@@ -150,6 +151,7 @@ func flagError(err error) string {
 // checks its own. A command's help has the usual exit codes, unless it names its own.
 func describeArgs(g *cli.Globals, c *cobra.Command) {
 	for _, sub := range c.Commands() {
+		sub.InitDefaultHelpFlag() // so that in --help server start no command is a value of the flag
 		describeArgs(g, sub)
 		g.CompleteArgs(sub)
 		cli.CompleteFlags(sub)

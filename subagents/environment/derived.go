@@ -19,7 +19,7 @@ var (
 		.pnpm-store .bundle target .gradle .gitignore`)
 	selfChecked = strings.Fields(`__pycache__ .pytest_cache .mypy_cache .ruff_cache .tox .nox .turbo .nx .parcel-cache .cache
 		.eslintcache .stylelintcache .hypothesis .coverage coverage .nyc_output .idea .vscode .DS_Store`)
-	selfCheckedEnds = []string{".egg-info", ".dist-info", ".pyc", ".tsbuildinfo", ".log", ".lock"}
+	selfCheckedEnds = []string{".egg-info", ".dist-info", ".pyc", ".pth", ".tsbuildinfo", ".log", ".lock"}
 	// lockFiles are written by package managers, beside those that end with .lock.
 	lockFiles = strings.Fields(`package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum
 		gradle.lockfile`)

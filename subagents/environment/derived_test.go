@@ -13,7 +13,7 @@ import (
 func TestDerivedPlacesAreNeitherDependenciesNorCaches(t *testing.T) {
 	t.Parallel()
 	e := environment.Environment{Manifest: environment.Manifest{
-		Places: []string{"node_modules", "packages/a/dist", "vendor/bundle", "x.egg-info", ".pytest_cache", "generated"},
+		Places: []string{"node_modules", "packages/a/dist", "vendor/bundle", "x.egg-info", "a1_coverage.pth", ".pytest_cache", "generated"},
 		Files:  []string{"src/parser.js", "tsconfig.tsbuildinfo"},
 	}}
 	require.Equal(t, []string{"generated", "packages/a/dist", "src/parser.js"}, e.Derived(nil))

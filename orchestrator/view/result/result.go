@@ -23,6 +23,7 @@ const (
 	maxRisks       = 10
 	maxLeft        = 20
 	maxTitles      = 3
+	maxReason      = 120 // in characters; the table of tasks has all of it
 )
 
 // Result is the end of a run.
@@ -89,7 +90,8 @@ type Left struct {
 
 // String is the task in a line.
 func (l Left) String() string {
-	return fmt.Sprintf("%s is %s; %s with: %s", l.Task, l.State, l.Next.Why, l.Next.Command)
+	why := text.Because(text.Short(l.Reason, maxReason))
+	return fmt.Sprintf("%s is %s%s; %s with: %s", l.Task, l.State, why, l.Next.Why, l.Next.Command)
 }
 
 // Of is the result of a run; nil while it has not ended, and for one without tasks.

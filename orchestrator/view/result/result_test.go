@@ -80,7 +80,7 @@ func TestAResult(t *testing.T) {
 	l.Tasks.ByID["tests"].Tried = &run.Trial{Run: 1}
 	require.Equal(t, "tests (+3 -0): changes tests that were not tried (no experiment could be made): a/x/one_test.go",
 		Risks(l.State)[2].String())
-	require.Equal(t, []string{"lost is parked; try it again with: divisi retry r1 lost"}, text.Each(r.Left))
+	require.Equal(t, []string{"lost is parked: no result; try it again with: divisi retry r1 lost"}, text.Each(r.Left))
 }
 
 // The riskiest come first whatever their places in the plan are, and a list is bounded.
