@@ -64,6 +64,15 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
+// Behind writes text behind a word, broken at spaces into lines below its beginning; a width of 0 breaks none.
+func Behind(word, text string, width int) string {
+	rows, at := []string{text}, lipgloss.Width(word)
+	if width > 0 && at+lipgloss.Width(text) > width {
+		rows = Wrap(text, width-at)
+	}
+	return word + strings.Join(rows, "\n"+strings.Repeat(" ", at))
+}
+
 // hard returns the longest beginning of text that fits, and at least one rune.
 func hard(s string, width int) string {
 	used := 0

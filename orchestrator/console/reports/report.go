@@ -3,6 +3,7 @@
 package reports
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,23 +16,27 @@ import (
 	"divisi/orchestrator/view/result"
 )
 
-// Run writes the report of a run, given as JSON, at most width cells wide. Calls completes the commands of its next steps.
-func Run(b *strings.Builder, data json.RawMessage, width int, calls func(hint string) string) error {
-	return render(data, func(r *view.Report) { writeReport(b, r, width, calls) })
+// Run writes the report of a run, given as JSON, for a terminal with columns, or for 0 of something else, where no text is broken
+// into lines. Calls completes the commands of its next steps.
+func Run(b *strings.Builder, data json.RawMessage, columns int, calls func(hint string) string) error {
+	return render(data, func(r *view.Report) { writeReport(b, r, columns, calls) })
 }
 
-// Task writes the report of one task, given as JSON.
-func Task(b *strings.Builder, data json.RawMessage) error {
-	return render(data, func(t *view.Task) { writeTask(b, t) })
+// Task writes the report of one task, given as JSON, as Run does.
+func Task(b *strings.Builder, data json.RawMessage, columns int) error {
+	return render(data, func(t *view.Task) { writeTask(fields{b, 9, columns}, t) })
 }
 
-// End writes what the report of a run that has ended, given as JSON, has beyond what a console has shown.
-func End(b *strings.Builder, data json.RawMessage, width int) error {
+// tableWidth is the width of a table where no terminal has one.
+const tableWidth = 100
+
+// End writes what the report of a run that has ended, given as JSON, has beyond what a console has shown, as Run does.
+func End(b *strings.Builder, data json.RawMessage, columns int) error {
 	return render(data, func(r *view.Report) {
 		writeHandoffs(b, r)
 		writeNewGates(b, r.NewGates)
-		writeRoles(b, r.Roles, width)
-		writeGates(b, slices.DeleteFunc(r.Gates, func(g view.Gate) bool {
+		writeRoles(b, r.Roles, cmp.Or(columns, tableWidth))
+		writeGates(fields{b, 7, columns}, slices.DeleteFunc(r.Gates, func(g view.Gate) bool {
 			return len(g.New)+len(g.Known)+len(g.Fixed) == 0 && g.Error == ""
 		}))
 	})
@@ -47,16 +52,17 @@ func render[T any](data json.RawMessage, write func(*T)) error {
 	return nil
 }
 
-// fields writes texts behind words of a width, made safe, a line each; empty ones are left out.
+// fields writes texts behind words of a width, made safe, each on lines of so many columns, or on one for 0; empty ones are left
+// out.
 type fields struct {
-	b     *strings.Builder
-	width int
+	b              *strings.Builder
+	width, columns int
 }
 
 func (f fields) add(word string, texts ...string) {
 	for _, text := range texts {
 		if text != "" {
-			fmt.Fprintf(f.b, "%-*s %s\n", f.width, word, display.Sanitize(text))
+			f.b.WriteString(display.Behind(fmt.Sprintf("%-*s ", f.width, word), display.Sanitize(text), f.columns) + "\n")
 		}
 	}
 }
@@ -70,11 +76,11 @@ func (f fields) addf(is bool, word, format string, args ...any) {
 
 // writeReport prints a report for people.
 func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hint string) string) {
-	f, state := fields{w, 7}, string(r.State)+text.Because(r.Reason)
+	f, state := fields{w, 7, columns}, string(r.State)+text.Because(r.Reason)
 	if r.Wait != "" {
 		state += ", waiting for " + r.Wait
 	}
-	fmt.Fprintf(w, "run     %s  %s\n", r.Run, display.Sanitize(state))
+	f.add("run", r.Run+"  "+state)
 	for _, u := range r.Unread {
 		f.add("unread", u.String())
 	}
@@ -88,7 +94,8 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	f.addf(r.Unverified != "", "proof", "%s: %s", proof, r.Unverified)
 	f.addf(r.Better != "", "better", "%s", r.Better)
 	f.addf(r.OneWorker != "", "proof", "by one worker, %s: no other one could run the final gates too", r.OneWorker)
-	fmt.Fprintf(w, "goal    %s\nrepo    %s\nbase    %s\n", display.Sanitize(r.Goal), display.Sanitize(r.Repo), short(r.Base))
+	f.add("goal", r.Goal)
+	fmt.Fprintf(w, "repo    %s\nbase    %s\n", display.Sanitize(r.Repo), short(r.Base))
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
 		Unverified(r.Unverified))
 	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
@@ -112,7 +119,8 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	if b := r.FirstRed; b != nil {
 		f.add("red", fmt.Sprintf("first after batch %d at %s: %s", b.Batch, short(b.Commit), strings.Join(b.Tasks, ", ")))
 	}
-	fmt.Fprintf(w, "time    %s: %s\n        agents added up: %s\n", r.Times.Span(), r.Times.Wall(), r.Times.Sum())
+	f.add("time", fmt.Sprintf("%s: %s", r.Times.Span(), r.Times.Wall()))
+	f.add("", "agents added up: "+r.Times.Sum())
 	f.add("now", r.Now...)
 	f.add("flaky", r.Flakes...)
 	f.addf(len(r.Executors) > 0, "chains", "landed %s", counts(r.Executors, "by %s %d"))
@@ -137,10 +145,10 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	f.add("doubt", r.Doubts...)
 	f.add("untried", r.Untried...)
 	w.WriteByte('\n')
-	Tasks(w, r.Tasks, columns)
+	Tasks(w, r.Tasks, cmp.Or(columns, tableWidth))
 	writeHandoffs(w, r)
-	writeRoles(w, r.Roles, columns)
-	writeGates(w, r.Gates)
+	writeRoles(w, r.Roles, cmp.Or(columns, tableWidth))
+	writeGates(f, r.Gates)
 	if len(r.Next) > 0 {
 		w.WriteString("\nNext:\n")
 		Next(w, called(r.Next, calls), 0)
@@ -158,6 +166,7 @@ func writeResult(f fields, r *result.Result) {
 	f.add("came", text.Each(r.Came)...)
 	f.add("risk", text.Each(r.Risks)...)
 	f.addf(r.RisksMore > 0, "risk", "and %d more", r.RisksMore)
+	f.columns = 0 // a command is copied whole
 	f.add("left", text.Each(r.Left)...)
 	f.addf(r.LeftMore > 0, "left", "and %d more", r.LeftMore)
 }
@@ -182,13 +191,13 @@ func counts(by map[string]int, format string) string {
 	return strings.Join(parts, ", ")
 }
 
-func writeGates(w *strings.Builder, gates []view.Gate) {
+func writeGates(f fields, gates []view.Gate) {
 	if len(gates) == 0 {
 		return
 	}
-	w.WriteByte('\n')
+	f.b.WriteByte('\n')
 	for _, g := range gates {
-		fmt.Fprintf(w, "gate    %s: %s, %.1f s", display.Sanitize(g.Gate), g.Verdict, g.Seconds)
+		line := fmt.Sprintf("%s: %s, %.1f s", g.Gate, g.Verdict, g.Seconds)
 		for _, part := range []struct {
 			word string
 			list []string
@@ -199,22 +208,20 @@ func writeGates(w *strings.Builder, gates []view.Gate) {
 			{"fixed", g.Fixed},
 		} {
 			if len(part.list) > 0 {
-				fmt.Fprintf(w, "; %s: %s", part.word, display.Sanitize(strings.Join(part.list, ", ")))
+				line += fmt.Sprintf("; %s: %s", part.word, strings.Join(part.list, ", "))
 			}
 		}
-		if g.Error != "" {
-			fmt.Fprintf(w, "\n        first error: %s", display.Sanitize(g.Error))
-		}
+		f.add("gate", line)
+		f.addf(g.Error != "", "", "first error: %s", g.Error)
 		if g.Output != "" {
-			fmt.Fprintf(w, "\n        whole output: %s", g.Output)
+			fmt.Fprintf(f.b, "        whole output: %s\n", g.Output)
 		}
-		w.WriteByte('\n')
 	}
 }
 
 // writeTask prints everything about one task.
-func writeTask(w *strings.Builder, t *view.Task) {
-	f := fields{w, 9}
+func writeTask(f fields, t *view.Task) {
+	w := f.b
 	fmt.Fprintf(w, "task      %s  %s\ntitle     %s\nrole      %s\nattempts  %d, delivered %d times, %.1f s\n",
 		t.ID, t.Status(), display.Sanitize(t.Title), t.Role, t.Attempts, t.Deliveries, t.Seconds)
 	if t.Inherits != "" {

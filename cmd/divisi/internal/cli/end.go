@@ -30,14 +30,14 @@ func (g *Globals) PrintEnd(run string, end *orchestrator.Result) error {
 			b.WriteString(display.Sanitize(g.Calls(notice)) + "\n")
 		}
 		if end.Ref != "" {
-			WriteStat(b, end)
+			WriteStat(b, end, Columns(g.Out))
 		}
 		var rest strings.Builder
-		if err := reports.End(&rest, end.Report, Width(g.Out)); err != nil {
+		columns := Columns(g.Out)
+		if err := reports.End(&rest, end.Report, columns); err != nil {
 			return err
 		}
 		fmt.Fprintf(b, "%s\nNext:\n", g.Calls(rest.String()))
-		columns, _ := size(g.Out) // 0 for anything but a terminal
 		reports.NextSteps(b, run, end.Next, columns, g.Here)
 		return nil
 	}, map[string]any{"kind": "next", "run": run, "state": end.State, "next": called})
@@ -101,15 +101,16 @@ func (g *Globals) CallsIn(report json.RawMessage) (json.RawMessage, error) {
 // maxStat bounds the files of a diff stat that are listed one by one.
 const maxStat = 30
 
-// WriteStat writes the changes of the branch, as git diff --stat does.
-func WriteStat(b *strings.Builder, end *orchestrator.Result) {
+// WriteStat writes the changes of the branch, as git diff --stat does, for a terminal with columns.
+func WriteStat(b *strings.Builder, end *orchestrator.Result, columns int) {
 	added, deleted := 0, 0
 	var rows [][]string
 	for _, c := range end.Changes {
 		added, deleted = added+c.Added, deleted+c.Deleted
 		rows = append(rows, []string{c.Path, fmt.Sprintf("| +%d", c.Added), fmt.Sprintf("-%d", c.Deleted)})
 	}
-	fmt.Fprintf(b, "\nbranch %s%s\n", strings.TrimPrefix(end.Ref, "refs/heads/"), reports.Unverified(end.Unverified))
+	branch := strings.TrimPrefix(end.Ref, "refs/heads/") + reports.Unverified(end.Unverified)
+	b.WriteString("\n" + display.Behind("branch ", branch, columns) + "\n")
 	for _, line := range display.Columns(rows[:min(len(rows), maxStat)], 1) {
 		b.WriteString(" " + line + "\n")
 	}

@@ -13,9 +13,12 @@ import (
 )
 
 // Width returns a terminal's width in cells, and 100 for anything else.
-func Width(w io.Writer) int {
+func Width(w io.Writer) int { return cmp.Or(Columns(w), 100) }
+
+// Columns is the width of a terminal in cells; 0 for anything else.
+func Columns(w io.Writer) int {
 	columns, _ := size(w)
-	return cmp.Or(columns, 100)
+	return columns
 }
 
 // height returns a terminal's height in cells, and 24 for anything else.

@@ -59,7 +59,7 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 		if err != nil {
 			return err
 		}
-		return g.Print(func(b *strings.Builder) error { return reports.Task(b, data) }, data)
+		return g.Print(func(b *strings.Builder) error { return reports.Task(b, data, cli.Columns(g.Out)) }, data)
 	case times:
 		return g.Print(func(b *strings.Builder) error { return reports.Times(b, s.Report) }, s.Report)
 	}
@@ -69,7 +69,7 @@ func (g *Globals) show(ctx context.Context, args []string, times bool) error {
 	}
 	err = g.Print(func(b *strings.Builder) error {
 		var text strings.Builder
-		err := reports.Run(&text, s.Report, cli.Width(g.Out), g.Here)
+		err := reports.Run(&text, s.Report, cli.Columns(g.Out), g.Here)
 		b.WriteString(g.Calls(text.String()))
 		return err
 	}, called)

@@ -91,7 +91,7 @@ func (d *Controls) Text(ctx context.Context, what, task string) (string, error) 
 			if err != nil {
 				return err
 			}
-			return reports.Task(&b, data)
+			return reports.Task(&b, data, 0)
 		}
 		data, err := r.Log(ctx, task, 0)
 		if err != nil {

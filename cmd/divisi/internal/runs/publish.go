@@ -67,7 +67,7 @@ func (g *Globals) publish(ctx context.Context, args []string, repo string) error
 	}
 	err = g.Print(func(b *strings.Builder) error {
 		fmt.Fprintf(b, "published %s%s%s\n", end.Ref, reports.Unverified(end.Unverified), unfinished)
-		cli.WriteStat(b, &end)
+		cli.WriteStat(b, &end, cli.Columns(g.Out))
 		return nil
 	}, line)
 	if err == nil && end.Missing != "" {
