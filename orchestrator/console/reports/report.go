@@ -166,8 +166,15 @@ func writeResult(f fields, r *result.Result) {
 	f.add("came", text.Each(r.Came)...)
 	f.add("risk", text.Each(r.Risks)...)
 	f.addf(r.RisksMore > 0, "risk", "and %d more", r.RisksMore)
-	f.columns = 0 // a command is copied whole
-	f.add("left", text.Each(r.Left)...)
+	for _, l := range r.Left {
+		if f.columns == 0 {
+			f.add("left", l.String())
+			continue
+		}
+		is, does := l.Lines()
+		f.add("left", is)
+		fields{f.b, f.width, 0}.add("", does) // a command is copied whole
+	}
 	f.addf(r.LeftMore > 0, "left", "and %d more", r.LeftMore)
 }
 

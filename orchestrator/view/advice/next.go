@@ -180,7 +180,7 @@ func repair(s *run.State) (ways []Way) {
 		ways = append(ways, repairOf(s, t)...)
 	}
 	if line := together(s, tried); line != "" {
-		return append(ways, Way{line, "where the files are right only together: all of them, as one"})
+		return append(ways, Way{Command: line, Why: "where the files are right only together: all of them, as one"})
 	}
 	if len(parked) == 1 || !slices.ContainsFunc(tried, func(t *run.Task) bool { return !stays(s, t) }) {
 		return ways

@@ -90,8 +90,13 @@ type Left struct {
 
 // String is the task in a line.
 func (l Left) String() string {
-	why := text.Because(text.Short(l.Reason, maxReason))
-	return fmt.Sprintf("%s is %s%s; %s with: %s", l.Task, l.State, why, l.Next.Why, l.Next.Command)
+	is, does := l.Lines()
+	return is + "; " + does
+}
+
+// Lines are why it brought nothing, and the next step.
+func (l Left) Lines() (is, does string) {
+	return l.Task + " is " + l.State + text.Because(text.Short(l.Reason, maxReason)), l.Next.Why + " with: " + l.Next.Command
 }
 
 // Of is the result of a run; nil while it has not ended, and for one without tasks.
