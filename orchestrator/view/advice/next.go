@@ -30,7 +30,9 @@ const ForLanded = "landed"
 // program is how a command of this program begins.
 const program = "divisi"
 
-func way(why string, args ...string) Way { return Way{Command: program + " " + strings.Join(args, " "), Why: why} }
+func way(why string, args ...string) Way {
+	return Way{Command: program + " " + strings.Join(args, " "), Why: why}
+}
 
 // Next lists the steps of a person for a run that has ended, or that no process conducts, the most useful first.
 func Next(s *run.State) []Way {
@@ -324,7 +326,7 @@ func Shortlist(ways []Way) []Way {
 	}
 	again := 0 // the last one is about all parked tasks
 	for i, w := range ways {
-		if slices.Contains([]string{"retry", "resume", "each"}, strings.Fields(w.Command+" - -")[1]) {
+		if slices.Contains([]string{"retry", "resume", "each"}, strings.Fields(w.Command + " - -")[1]) {
 			again = i
 		}
 	}
