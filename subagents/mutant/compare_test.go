@@ -139,3 +139,16 @@ func TestPythonTestsAreCompared(t *testing.T) {
 func replaced(text string, pairs []string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
+
+func TestAlteredData(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][2]string{
+		`{"a": 1, "b": "x"},`: {`{"a": 1, "b": "xx"},`, `{"a": 2, "b": "xx"},`},
+		`10,1.5,yes`:          {`10,1.5,yesx`, `11,1.51,yesx`},
+		`on: true`:            {`on: false`, `on: false`},
+		`"key": {`:            {},
+		`],`:                  {},
+	} {
+		require.Equal(t, want, [2]string{altered(line, false), altered(line, true)}, line)
+	}
+}

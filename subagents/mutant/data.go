@@ -108,7 +108,7 @@ const maxGone, maxAltered = 2, 6
 func (t *Touched) alterations(d Data) (list []alteration) {
 	add := func(file string, lines []string, numbers []int, gone bool) {
 		for _, n := range numbers {
-			m := Mutant{File: file, Line: n + 1, Func: "the data", Kind: Row, Number: -1 - len(list), Old: lines[n], New: altered(lines[n])}
+			m := Mutant{File: file, Line: n + 1, Func: "the data", Kind: Row, Number: -1 - len(list), Old: lines[n], New: altered(lines[n], gone)}
 			changed := slices.Clone(lines)
 			changed[n] = m.New
 			a := alteration{m, []byte(strings.Join(changed, "\n")), nil}
@@ -126,7 +126,7 @@ func (t *Touched) alterations(d Data) (list []alteration) {
 		var numbers []int
 		lines := rowsOf(file, d.Same[file])
 		for n, line := range lines {
-			if altered(line) != "" {
+			if altered(line, false) != "" {
 				numbers = append(numbers, n)
 			}
 		}
@@ -169,7 +169,7 @@ func (t *Touched) gone(was, now []string) (numbers []int) {
 			value := strings.Trim(m[1], `"'`)
 			return len(value) > 1 && strings.Contains(t.Brief, value)
 		})
-		if altered(line) != "" && !strings.Contains(moved, row(line)) && (!asked || !named) {
+		if altered(line, false) != "" && !strings.Contains(moved, row(line)) && (!asked || !named) {
 			numbers = append(numbers, n)
 		}
 	}
@@ -185,10 +185,10 @@ var removing = lazyregexp.New(`(?i)\b(?:remov\w*|drop\w*|delet\w*|no longer|reti
 // scalar is a value in a line of data, or a key before a colon.
 var scalar = lazyregexp.New(`("(?:[^"\\]|\\.)*"|'[^']*'|-?\d+(?:\.\d+)?\b|[\p{L}_][\w-]*)(\s*:)?`)
 
-// altered is a line of data with another last value; "" where it has none.
-func altered(line string) string {
-	at := scalar.FindAllStringSubmatchIndex(line, -1)
-	for _, m := range slices.Backward(at) {
+// altered is a line of data with another last value, or with all values others; "" where it has none.
+func altered(line string, all bool) string {
+	had := line
+	for _, m := range slices.Backward(scalar.FindAllStringSubmatchIndex(line, -1)) {
 		if m[4] >= 0 {
 			continue
 		}
@@ -203,9 +203,14 @@ func altered(line string) string {
 		} else if opposite := map[string]string{"true": "false", "false": "true", "null": "0"}[value]; opposite != "" {
 			other = opposite
 		}
-		return line[:m[2]] + other + line[m[3]:]
+		if line = line[:m[2]] + other + line[m[3]:]; !all {
+			break
+		}
 	}
-	return ""
+	if line == had {
+		return ""
+	}
+	return line
 }
 
 // altering runs tests with altered data, whose mutants have numbers below 0.

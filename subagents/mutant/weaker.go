@@ -60,7 +60,10 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 	noticed := map[string]bool{}
 	c.Weaker = less(had, has, pairs)
 	for i, pair := range pairs {
-		if len(c.Weaker) == maxWeaker || time.Now().After(until) {
+		if len(c.Weaker) == maxWeaker {
+			break
+		}
+		if time.Now().After(until) {
 			c.Untried = len(pairs) - i
 			break
 		}
