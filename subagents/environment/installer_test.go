@@ -72,7 +72,7 @@ func TestWhichFilesKeyWhichInstaller(t *testing.T) {
 		"cargo fetch --locked":                ".cargo/config Cargo.lock Cargo.toml c/Cargo.toml",
 		"go -C m mod download":                "go.mod go.sum",
 		"go mod download && (cd a && npm ci)": ".npmrc a/package.json go.mod go.sum package-lock.json package.json",
-		"python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .": "pyproject.toml " +
+		"python3 -m venv .venv && .venv/bin/pip install -r requirements.txt -e .": "pyproject.toml " +
 			"requirements.txt",
 		"python3 -m venv .venv && .venv/bin/pip install 'six<2' pytest -e '.[test]'": "pyproject.toml",
 		"pip install -e .":    "pyproject.toml",

@@ -270,7 +270,7 @@ func TestProposals(t *testing.T) {
 		"requirements": {
 			map[string]string{"setup.py": "", "requirements-dev.txt": "", "docs-requirements.txt": "", "test_a.py": ""},
 			Options{Whole: true},
-			"sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements-dev.txt -e .", false,
+			"sh -c python3 -m venv .venv && .venv/bin/pip install -r requirements-dev.txt pytest -e .", false,
 			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --junitxml=.divisi-pytest.xml"},
 			[]string{".venv"},
 		},
@@ -282,7 +282,7 @@ func TestProposals(t *testing.T) {
 				"need/a.pip": "x==1 \\\n    --hash=sha256:0\n", "need/b.pip": "y\n",
 			},
 			Options{Whole: true},
-			"sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r need/a.pip && " +
+			"sh -c python3 -m venv .venv && .venv/bin/pip install -r need/a.pip && " +
 				".venv/bin/pip install -r need/b.pip pytest -e .", false,
 			[]string{"pytest: .venv/bin/python -m pytest -q -rfE --continue-on-collection-errors --ignore=a/b --junitxml=.divisi-pytest.xml"},
 			[]string{".venv"},

@@ -340,6 +340,9 @@ func testGate(dir string, m *manifest, with manager) (spec.Gate, bool) {
 		}
 		g.Command = append(g.Command, flags...)
 	}
+	if before := m.before(dir, with); name != "test" && before != "" {
+		g.Command = []string{"sh", "-c", before + text.CommandLine(g.Command)}
+	}
 	return g, true
 }
 

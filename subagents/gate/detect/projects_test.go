@@ -180,7 +180,7 @@ func TestProjectsBelow(t *testing.T) {
 				"pytest-a: " + pytest("env --chdir=a .venv/bin/python", ""),
 				"pytest-b: " + pytest("env --chdir=b PYTHONPATH=src python3", ""),
 			},
-			setup: "sh -c { (cd a && python3 -m venv --system-site-packages .venv && .venv/bin/pip install -r requirements.txt -e .) || " +
+			setup: "sh -c { (cd a && python3 -m venv .venv && .venv/bin/pip install -r requirements.txt pytest -e .) || " +
 				"echo 'not installed: a/requirements.txt'; }",
 		},
 		"poetry": {
@@ -200,7 +200,7 @@ func TestProjectsBelow(t *testing.T) {
 				"go-build: go build ./...", "go-test: go test -json ./...", "pytest: " + pytest(".venv/bin/python", ""),
 				"mvn-test: mvn -B --fail-at-end -DtrimStackTrace=false test",
 			},
-			setup: "sh -c { python3 -m venv --system-site-packages .venv && .venv/bin/pip install pytest -e . || " +
+			setup: "sh -c { python3 -m venv .venv && .venv/bin/pip install pytest -e . || " +
 				"echo 'not installed: pyproject.toml'; } && { mvn -B -q -Dmaven.compiler.failOnError=false " +
 				"-Dmaven.test.failure.ignore=true -Dsurefire.timeout=60 test || echo 'not installed: pom.xml'; }",
 		},
@@ -208,7 +208,16 @@ func TestProjectsBelow(t *testing.T) {
 			files: map[string]string{"pyproject.toml": "[tool.poetry]\n[build-system]", "poetry.lock": "", "test_a.py": ""},
 			o:     Options{Whole: true, Has: func(program string) bool { return program != "poetry" }},
 			gates: []string{"pytest: " + pytest(".venv/bin/python", "")},
-			setup: "sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install pytest -e .",
+			setup: "sh -c python3 -m venv .venv && .venv/bin/pip install pytest -e .",
+		},
+		"poetry without a lock file": {
+			files: map[string]string{
+				"pyproject.toml": "[tool.poetry.group.dev.dependencies]\npytest = '^7.2.1'\nhypothesis = '*'\nx = {git = 'https://x.example'}\n" +
+					"y = '>=2'\n", "test_a.py": "",
+			},
+			o:     Options{Whole: true},
+			gates: []string{"pytest: " + pytest(".venv/bin/python", "")},
+			setup: "sh -c python3 -m venv .venv && .venv/bin/pip install hypothesis 'pytest>=7.2.1,<8' x 'y>=2' pytest -e .",
 		},
 		"python whose tests need more than the package": {
 			files: map[string]string{
@@ -220,7 +229,7 @@ func TestProjectsBelow(t *testing.T) {
 			},
 			o:     Options{Whole: true},
 			gates: []string{"pytest: " + pytest(".venv/bin/python", "")},
-			setup: "sh -c python3 -m venv --system-site-packages .venv && .venv/bin/pip install 'c >= 2' -r more.pip 'e[f]' b 'a>=1' pytest -e '.[test]'",
+			setup: "sh -c python3 -m venv .venv && .venv/bin/pip install 'c >= 2' -r more.pip 'e[f]' b 'a>=1' pytest -e '.[test]'",
 		},
 		"crates with tests of other marks": {
 			files: map[string]string{
@@ -262,14 +271,33 @@ func TestProjectsBelow(t *testing.T) {
 			gates: []string{`cmake-build: sh -c cmake -S . -B "$TMPDIR/build" -DA_BUILD_TESTS=ON -DB_TEST=ON && cmake --build "$TMPDIR/build" -j 4`},
 		},
 		"checks before tests": {
-			files: map[string]string{"package.json": `{"scripts":{"test":"npm run lint && tsc --noEmit && A='b' ava","lint":"xo"}}`},
+			files: map[string]string{"package.json": `{"devDependencies":{"xo":"1","typescript":"1"},"scripts":{"test":"npm run lint && tsc --noEmit && A='b' ava","lint":"xo"}}`},
+			setup: "npm install --no-audit --no-fund",
 			gates: []string{
 				"npm-xo: npm exec -- sh -c npm run lint", "npm-tsc: npm exec -- sh -c tsc --noEmit",
 				"npm-test: npm exec -- sh -c A='b' ava --tap",
 			},
 		},
+		"a check that nothing installs": {
+			files: map[string]string{"package.json": `{"scripts":{"test":"xo && ava"}}`},
+			gates: []string{"npm-test: npm exec -- sh -c ava --tap"},
+		},
+		"a check that runs before the script of tests": {
+			files: map[string]string{"package.json": `{"devDependencies":{"xo":"1"},"scripts":{"pretest":"npm run lint","lint":"xo","test":"tsd && ava"}}`},
+			setup: "npm install --no-audit --no-fund",
+			gates: []string{"npm-xo: npm exec -- sh -c npm run lint", "npm-test: npm exec -- sh -c ava --tap"},
+		},
+		"a build that runs before the script of tests": {
+			files: map[string]string{"package.json": `{"scripts":{"pretest":"tsc","test":"xo && npm run unit","unit":"jest"}}`},
+			gates: []string{"npm-test: npm exec -- sh -c npm run pretest && npm run unit -- --json"},
+		},
+		"a build before a script that runs another one": {
+			files: map[string]string{"package.json": `{"scripts":{"pretest":"tsc","test":"npm run unit","unit":"jest"}}`},
+			gates: []string{"npm-test: sh -c npm run pretest && npm run unit -- --json"},
+		},
 		"scripts in a row": {
-			files: map[string]string{"package.json": `{"scripts":{"test":"run-s lint unit","lint":"eslint .","unit":"jest"}}`},
+			files: map[string]string{"package.json": `{"devDependencies":{"eslint":"1"},"scripts":{"test":"run-s lint unit","lint":"eslint .","unit":"jest"}}`},
+			setup: "npm install --no-audit --no-fund",
 			gates: []string{"npm-eslint: npm exec -- sh -c npm run lint", "npm-test: npm exec -- sh -c npm run unit -- --json"},
 		},
 		"scripts in a row, of no known runner": {

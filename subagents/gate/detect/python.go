@@ -2,9 +2,11 @@ package detect
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -39,6 +41,7 @@ type pyproject struct {
 		Poetry *struct {
 			Dependencies map[string]any
 			Group        map[string]any
+			Dev          map[string]any `toml:"dev-dependencies"`
 		}
 		Pytest *struct {
 			Options struct{ Testpaths any } `toml:"ini_options"`
@@ -258,7 +261,7 @@ func (d *detector) pip(p *pythonProject) (line, why string) {
 			args, why = append(args, "-r", text.Shell(rel)), cmp.Or(why, rel)
 		}
 	}
-	packaged := strings.Contains(p.text, "[build-system]") || p.has("setup.py")
+	packaged := strings.Contains(p.text, "[build-system]") || p.has("setup.py") || p.file.Tool.Poetry != nil
 	switch {
 	case len(args) == 0 && !packaged:
 		return "", ""
@@ -266,11 +269,11 @@ func (d *detector) pip(p *pythonProject) (line, why string) {
 		if why = "pyproject.toml"; p.text == "" {
 			why = "setup.py"
 		}
-		for _, one := range slices.Concat(p.tox("testenv", seen), p.group(forTests("", p.file.Groups), seen)) {
+		for _, one := range slices.Concat(p.tox("testenv", seen), p.group(forTests("", p.file.Groups), seen), p.poetry()) {
 			args = append(args, text.Shell(one))
 		}
-		args = append(args, "pytest")
 	}
+	args = append(args, "pytest") // in the version that something above pins
 	if extra := forTests("'.[", p.extras); packaged && extra != "" {
 		args = append(args, "-e", extra+"]'")
 	} else if packaged {
@@ -278,11 +281,41 @@ func (d *detector) pip(p *pythonProject) (line, why string) {
 	}
 	const install = " && .venv/bin/pip install "
 	pinned, args := p.hashed(args)
-	if line = "python3 -m venv --system-site-packages .venv"; len(pinned) > 0 {
+	if line = "python3 -m venv .venv"; len(pinned) > 0 {
 		line += install + strings.Join(pinned, " ")
 	}
 	return line + install + strings.Join(args, " "), why
 }
+
+// poetry are the packages of a project of poetry for its tests, for a machine that has no lock file to read.
+func (p *pythonProject) poetry() (packages []string) {
+	of := p.file.Tool.Poetry
+	if of == nil {
+		return nil
+	}
+	needs := of.Dev
+	if group, ok := of.Group[forTests("", of.Group)].(map[string]any); ok {
+		needs, _ = group["dependencies"].(map[string]any)
+	}
+	for _, name := range slices.Sorted(maps.Keys(needs)) {
+		version, _ := needs[name].(string)
+		if m := caret.FindStringSubmatch(version); m != nil {
+			next, err := strconv.Atoi(m[2])
+			if err != nil {
+				continue
+			}
+			version = fmt.Sprintf(">=%s,<%d", m[1], next+1)
+		}
+		if !toxPackage.MatchString(name + version) {
+			version = "" // a form of its own, or any
+		}
+		packages = append(packages, name+version)
+	}
+	return packages
+}
+
+// caret matches a version of poetry that any with the same first number meets.
+var caret = lazyregexp.New(`^\^(([1-9]\d*)(?:\.\d+)*)$`)
 
 // hashed are the files of requirements among pip's arguments that name the digests of all that they install: pip takes nothing
 // without one beside them.

@@ -7,6 +7,7 @@ import (
 
 	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/subagents/gate"
 )
 
@@ -112,6 +113,11 @@ func checked(script string) string {
 	return name
 }
 
+// check is the program of a command that only checks, by itself or as a script; "" for another command.
+func (m *manifest) check(command string) string {
+	return checked(cmp.Or(m.Scripts[aliasOf(command, m.Scripts)], command))
+}
+
 // parts are the commands of a package's test script, also those that npm-run-all and run-s run one after the other.
 func (m *manifest) parts() []string {
 	script, rows := m.test(), []string{"npm-run-all", "run-s"}
@@ -133,16 +139,39 @@ func chained(m *manifest, with manager) (gates []spec.Gate) {
 	if !ok || tests.Format == "" {
 		return nil
 	}
+	if pre := m.Scripts["pretest"]; m.check(pre) != "" {
+		parts = append([]string{pre}, parts...)
+	}
 	for _, part := range parts[:len(parts)-1] {
-		name := checked(cmp.Or(m.Scripts[aliasOf(part, m.Scripts)], part))
+		name := m.check(part)
 		if name == "" {
 			return nil
+		}
+		if !m.installs(name) {
+			continue // it is a red gate for ever: nothing installs it
 		}
 		gates = append(gates, spec.Gate{
 			Name: name, Command: append(with.exec("."), "sh", "-c", part), Format: gate.FormatFindings,
 		})
 	}
 	return append(gates, tests)
+}
+
+// packages are those that a check comes with, where they have another name.
+var packages = map[string]string{"tsc": "typescript", "biome": "@biomejs/biome"}
+
+// installs reports whether a package installs the program of a check.
+func (m *manifest) installs(check string) bool {
+	name := cmp.Or(packages[check], check)
+	return m.Dev[name]+m.Deps[name]+m.Opt[name] != ""
+}
+
+// before is the beginning of a line that does what the package does before its tests; "" for nothing, or for a check.
+func (m *manifest) before(dir string, with manager) string {
+	if pre := m.Scripts["pretest"]; pre == "" || m.check(pre) != "" {
+		return ""
+	}
+	return text.CommandLine(with.run(dir, "pretest")) + " && "
 }
 
 // last is the last of several commands of the test script as a gate.
@@ -157,6 +186,6 @@ func (m *manifest) last(with manager) (spec.Gate, bool) {
 	if named != "" && len(flags) > 0 && with.name == "npm" {
 		flags = append([]string{"--"}, flags...)
 	}
-	line := strings.Join(slices.Concat(env, []string{last}, flags), " ")
+	line := m.before(".", with) + strings.Join(slices.Concat(env, []string{last}, flags), " ")
 	return spec.Gate{Name: "test", Command: append(with.exec("."), "sh", "-c", line), Format: format}, true
 }
