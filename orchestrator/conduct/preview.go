@@ -169,7 +169,7 @@ func (h *Half) nothingLeft(err error, first spec.Problem) error {
 	}
 	for _, t := range h.Spec.Plan.Tasks {
 		if !slices.Contains(landed, t.Shard.Match) {
-			return usage.Errorf("nothing is left to do, or match is wrong: %v", err)
+			return fmt.Errorf("nothing is left to do, or match is wrong: %w", err)
 		}
 	}
 	return usage.With(usage.Errorf("nothing is left to do: %s: %s", first.Path, first.Message), usage.NothingLeft)

@@ -81,6 +81,9 @@ func (s *sharding) run(ctx context.Context, tree Tree) (problem string, err erro
 	}
 	switch {
 	case len(kept) > 0:
+		if s.rule.Match == "" && s.rule.Glob == "" && len(s.rule.Command) == 0 {
+			s.barred = nil // nothing named them: all files are those that may be changed
+		}
 		return s.pack(ctx, tree, kept, all)
 	case len(s.barred) > 0:
 		return fmt.Sprintf("matches only protected files, %s: write them into files of a task without a shard rule",
@@ -277,7 +280,13 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 			hint = "; ^ and $ match the ends of a line only after (?m)"
 		}
 		s.done = found > 0 && s.rule.Match != "" && len(s.unread) == 0
-		return nil, fmt.Sprintf("matches none of %d files (glob %q, match %q)%s", len(all), glob, s.rule.Match, hint), nil
+		by := make([]string, 0, 2) // what the rule has
+		for _, part := range [][2]string{{"glob", glob}, {"match", s.rule.Match}} {
+			if part[1] != "" {
+				by = append(by, fmt.Sprintf("%s %q", part[0], part[1]))
+			}
+		}
+		return nil, fmt.Sprintf("matches none of %d files (%s)%s", len(all), strings.Join(by, ", "), hint), nil
 	}
 	return files, "", nil
 }

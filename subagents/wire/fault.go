@@ -89,6 +89,6 @@ func Bounded(lines []string) string { return strings.Join(text.Few(lines, maxRef
 
 // StillMatches reports the places where files of a shard match its rule after the task.
 func StillMatches(left []string) string {
-	return fmt.Sprintf("shard.match still matches in %s of the task's files, the first is %s",
+	return fmt.Sprintf("what its match names is still in %s of the task's files, the first is %s",
 		text.Count(len(left), "place"), left[0])
 }

@@ -37,6 +37,9 @@ func newCI(found *ci.Found, gates []spec.Gate, services []spec.Service) CI {
 	return c
 }
 
+// maxCovered is how many commands that cannot become gates a table has.
+const maxCovered = 5
+
 // Offers is how many commands could be gates and are none.
 func (c *CI) Offers() int { return len(c.offers) }
 
@@ -50,6 +53,9 @@ func (c *CI) Lines() (lines []string) {
 		if c.commands[i].State != ci.Open {
 			lines = append(lines, "    "+c.commands[i].String())
 		}
+	}
+	if more := len(lines) - 1 - maxCovered; more > 1 {
+		lines = append(lines[:maxCovered+1], fmt.Sprintf("    and %d more, which the project file has", more))
 	}
 	for i, j := range c.offers {
 		lines = append(lines, fmt.Sprintf("%3d %s", i+1, j))

@@ -131,7 +131,7 @@ func (e *command) run(ctx context.Context) error {
 	}
 	if e.Interactive() && !e.AutoApprove {
 		if err := e.preview(ctx, change); err != nil {
-			return err
+			return inFlags(err)
 		}
 	}
 	if e.merge {
@@ -141,7 +141,30 @@ func (e *command) run(ctx context.Context) error {
 		}
 		e.Landed = m.Merge
 	}
-	return e.Start(ctx, e.Flags)
+	return inFlags(e.Start(ctx, e.Flags))
+}
+
+// inFlags is an error about the plan, which no person has written, in the words of the line: with the flag that it is about.
+func inFlags(err error) error {
+	var in *configs.FileError
+	if !errors.As(err, &in) || in.File != name {
+		return err
+	}
+	faults := make([]string, len(in.Faults))
+	for i, f := range in.Faults {
+		faults[i] = f.Message
+		if f.Suggest != "" {
+			faults[i] += fmt.Sprintf(" (did you mean %q?)", f.Suggest)
+		}
+		flag, _, _ := strings.Cut(strings.TrimSpace(f.Source), ":")
+		switch none := strings.HasPrefix(f.Message, "matches none"); {
+		case none:
+			faults[i] = "nothing is left to do, or the line names the wrong files: it " + f.Message
+		case slices.Contains([]string{"match", "glob", "by", "role"}, flag):
+			faults[i] = "--" + flag + ": " + faults[i]
+		}
+	}
+	return usage.Errorf("%s", strings.Join(faults, "\n"))
 }
 
 // take has the run carry out a change.
@@ -150,7 +173,7 @@ func (e *command) take(c Change) error {
 	if err != nil {
 		return err
 	}
-	e.Plan = &orchestrator.File{Name: "each", Data: []byte(plan)}
+	e.Plan = &orchestrator.File{Name: name, Data: []byte(plan)}
 	if role != "" {
 		e.Roles = []orchestrator.File{{Name: name + ".md", Data: []byte(role)}}
 	}

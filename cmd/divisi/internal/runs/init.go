@@ -91,7 +91,7 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 		return err
 	}
 	if len(p.Gates) == 0 {
-		g.printLines(p.Notes())
+		g.printLines(p.Notes()...)
 		return usage.Errorf("no gate was detected in %s: write a command that fails when the code is broken to %s\n  gates:\n"+
 			"    - {name: build, command: [make, build]}\nSee docs/project.md", display.Sanitize(p.Top), projectPlace)
 	}
@@ -103,16 +103,20 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 	if tried == nil {
 		return err
 	}
-	for _, line := range tried.Lines {
-		fmt.Fprintln(g.Out, display.Sanitize(line))
-	}
+	g.printLines(tried.Lines...)
 	switch {
-	case p.Proves(tried):
+	case err != nil && (o.first || !p.Proves(tried)):
+		return cli.End(cli.CodeStopped, "the trial of the gates was stopped, and nothing was kept\nTry them again: "+o.again(g))
 	case err != nil:
-		return err
+		g.printLines("The trial was stopped: gates that were not tried to their end are left out. To try all again: " + o.again(g))
+	case p.Proves(tried):
 	default:
-		return cli.End(cli.CodeParked, "no gate proves anything on this commit, and nothing was kept\n"+
-			"Fix the problems above, or start from the proposal: "+o.again(g)+" --print")
+		why := "no gate proves anything on this commit, and nothing was kept\n" +
+			"Fix the problems above, or start from the proposal: " + o.again(g) + " --print"
+		if o.first {
+			why += "\nOr repeat the line with --allow-unverified: the change lands without proof"
+		}
+		return cli.End(cli.CodeParked, why)
 	}
 	ctx = context.WithoutCancel(ctx) // what was tried before a signal can be kept
 	if len(tried.Derived) > 0 && !o.yes && g.Interactive() {
@@ -225,11 +229,14 @@ const (
 	maxFound = 20
 )
 
-// printLines prints foreign lines, which keep their indentation.
-func (g *Globals) printLines(lines []string) {
+// printLines prints foreign lines, which keep their indentation, in the width of a terminal.
+func (g *Globals) printLines(lines ...string) {
 	for _, line := range lines {
 		body := strings.TrimLeft(line, " ")
-		fmt.Fprintln(g.Out, line[:len(line)-len(body)]+display.Sanitize(body))
+		indent := line[:len(line)-len(body)]
+		for _, row := range display.Wrap(display.Sanitize(body), cli.Width(g.Out)-len(indent)) {
+			fmt.Fprintln(g.Out, indent+row)
+		}
 	}
 }
 
@@ -243,8 +250,9 @@ func (o *initOptions) store(p *doctor.Proposal, file string) (string, error) {
 
 // settleProject keeps or writes the project file after a yes, and tells the ways on.
 func (g *Globals) settleProject(ctx context.Context, o *initOptions, p *doctor.Proposal, file string) error {
-	fmt.Fprintln(g.Out)
-	g.printLines(text.Lines(file))
+	if !o.first { // else a preview follows, with the gates
+		fmt.Fprintln(g.Out, "\n"+display.SanitizeLines(strings.TrimRight(file, "\n")))
+	}
 	what := "Keep this "
 	if o.write {
 		what = "Write this "

@@ -18,12 +18,16 @@ func (g *Globals) chooseCI(ctx context.Context, o *initOptions, p *doctor.Propos
 	for _, err := range p.CI.Errors {
 		fmt.Fprintln(g.Out, display.Sanitize("The commands of CI are not all known: "+err.Error()))
 	}
-	g.printLines(p.CI.Lines())
-	n := p.CI.Offers()
+	n, lines := p.CI.Offers(), p.CI.Lines()
+	if n > 0 && o.first { // a run follows: its change is not about the rest of CI
+		g.printLines(strings.TrimSuffix(lines[0], ":") + "; to choose what else becomes a gate: " + o.again(g))
+		return nil
+	}
+	g.printLines(lines...)
 	if n > 0 && (o.yes || !g.Interactive()) {
-		_, err := fmt.Fprintln(g.Out, "The numbered ones become no gates: choose on a terminal without --yes, or move them from "+
-			"ci.skip to gates in the file below")
-		return err
+		g.printLines("The numbered ones become no gates: move them from ci.skip to gates in the file below, or choose on a terminal:",
+			"  "+o.again(g))
+		return nil
 	}
 	for n > 0 {
 		fmt.Fprint(g.Out, "Which become gates too? Numbers such as 1 3, or all; Enter for none: ")
@@ -68,7 +72,7 @@ func picked(line string, n int) (chosen []int, wrong string) {
 // chooseServices shows the services that compose files and CI name, and takes them on a yes on a terminal.
 func (g *Globals) chooseServices(ctx context.Context, o *initOptions, p *doctor.Proposal) error {
 	lines, n := p.Services()
-	g.printLines(lines)
+	g.printLines(lines...)
 	switch {
 	case n == 0:
 		return nil
