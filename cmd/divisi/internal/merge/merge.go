@@ -54,7 +54,7 @@ func NewMerge(g *runs.Globals) *cobra.Command {
 that is printed first, with your own git, settings, signing and hooks. The checkout must be clean. Where
 your branch has other commits than the run began with, the merged files are proven by the gates first. On
 the default branch of a remote it asks first, and where the run began on commits that your branch does not
-have. The last line tells how to undo it.` +
+have, or has landed changes without proof. The last line tells how to undo it.` +
 			cli.Codes(cli.CodeOK, cli.CodeParked, cli.CodeUsage, cli.CodeStopped, cli.CodeMachine),
 		Example: "  divisi merge\n  divisi merge 1f2e --squash\n  divisi merge --dry-run",
 		RunE:    func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) },
@@ -63,7 +63,7 @@ have. The last line tells how to undo it.` +
 	f.StringVar(&m.repo, "repo", ".", "the checkout")
 	f.BoolVar(&m.squash, "squash", false, "as git merge --squash does: stage the changes, and leave the commit to you")
 	f.BoolVar(&m.ffOnly, "ff-only", false, "only where your branch has no other commits than the run began with")
-	f.BoolVar(&m.unproven, "unproven", false, "merge files that the gates have not proven together")
+	f.BoolVar(&m.unproven, "unproven", false, "merge files that the gates have not proven, without prompting")
 	f.BoolVar(&m.local, "local", false, "merge into this branch without prompting, whatever it is")
 	f.BoolVar(&m.dryRun, "dry-run", false, "print the git merge, and change nothing")
 	c.MarkFlagsMutuallyExclusive("squash", "ff-only")
@@ -116,6 +116,9 @@ func (m *Command) Merge(ctx context.Context, id string) (err error) {
 		return err
 	}
 	tree, err := m.proven(ctx, c, l)
+	if err == nil {
+		err = m.unverified(ctx, l)
+	}
 	if err != nil {
 		return err
 	}
@@ -153,6 +156,18 @@ func (m *Command) ask(ctx context.Context, what, again, instead string) error {
 		return usage.Errorf("%s, and nothing was merged\nMerge here: %s%s", what, again, instead)
 	}
 	return m.Confirm(ctx, m.Out, display.Sanitize(what+". Merge into it here?"), "nothing was merged"+instead)
+}
+
+// unverified asks before what no gate has proven is merged.
+func (m *Command) unverified(ctx context.Context, l landed) error {
+	if l.Unverified == "" || m.unproven || m.dryRun {
+		return nil
+	}
+	if !m.Interactive() {
+		return usage.Errorf("run %s is unverified: %s; nothing was merged\nMerge all the same: %s --unproven", l.Run, l.Unverified,
+			m.Calls("divisi merge "+l.Run))
+	}
+	return m.Confirm(ctx, m.Out, "Merge what no gate has proven?", "nothing was merged")
 }
 
 // merge runs git merge, and checks that it has made what was proven.
