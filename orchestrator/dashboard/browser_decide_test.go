@@ -4,6 +4,7 @@ package dashboard
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/usage"
+	"divisi/orchestrator/act"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
@@ -97,6 +99,88 @@ func TestBrowserAlike(t *testing.T) {
 	js[bool](ctx, t, `document.querySelector(".given button").click() || true`)
 	until(ctx, t, `document.querySelectorAll(".given li").length === 1 && document.querySelectorAll(".need-head").length === 2`)
 	require.Equal(t, "take_back", acts()[2].Act())
+}
+
+// TestBrowserGroup: a reason for all shards of a group, or for one of them, goes with the rejection.
+func TestBrowserGroup(t *testing.T) {
+	log := asking(t, []string{"a", "b"})
+	for _, id := range []string{"a", "b"} {
+		log.put(t, "task", id, run.TaskData{State: run.TaskHeld, Doubt: &run.Doubt{Evidence: []string{id + " skips"}, Kinds: []string{"skips"}}})
+	}
+	var held *place
+	s := start(t, log, func(s *Server) {
+		held = s.opts.Controller.(*place)
+		s.opts.Controller = deciding{held}
+	})
+	ctx := browse(t, runPage(s))
+	until(ctx, t, `document.querySelectorAll(".need-head").length === 1 && document.querySelectorAll(".pick:enabled").length > 2`)
+	for i, of := range []string{"", "b"} {
+		for selector, value := range map[string]string{".for-task select": of, ".comment textarea": "No skips."} {
+			js[bool](ctx, t, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q;
+				e.dispatchEvent(new Event("input", {bubbles: true})); e.dispatchEvent(new Event("change", {bubbles: true})); return true })()`, selector, value))
+		}
+		answers(ctx, t, "2")
+		var said act.Decide
+		require.Eventually(t, func() bool {
+			held.mu.Lock()
+			defer held.mu.Unlock()
+			if len(held.acts) > 2*i {
+				said, _ = held.acts[2*i].Args.(act.Held).Args.(act.Decide)
+			}
+			return said.Decision != ""
+		}, time.Minute, 20*time.Millisecond)
+		require.Equal(t, []string{run.Reject, "No skips.", of}, []string{said.Option, said.Text, said.Task})
+		until(ctx, t, `document.querySelector(".undo .strong") !== null`)
+		do(ctx, t, chromedp.Click(chromedp.CSS(".undo .strong")))
+		until(ctx, t, `document.querySelector(".undo p") === null && document.querySelectorAll(".pick:enabled").length > 2`)
+	}
+}
+
+// planned is a place with one plan to decide about.
+type planned struct {
+	deciding
+
+	plan run.PlanData
+}
+
+func (p planned) Decisions(ctx context.Context, id string) ([]view.Decision, error) {
+	out, err := p.deciding.Decisions(ctx, id)
+	if err == nil && len(out) > 0 {
+		out[0].Plan, err = json.Marshal(p.plan)
+	}
+	return out, err
+}
+
+// TestBrowserPlan: a plan is approved where its tokens stand, and with two strokes.
+func TestBrowserPlan(t *testing.T) {
+	log := newLog()
+	log.put(t, "run", "", run.Data{State: run.Running, Spec: &run.Spec{
+		Run: "r1", Goal: "Rename all", Roles: map[string]spec.Role{"generator": {Name: "generator", Model: "fast", Writes: true}},
+	}})
+	plan := run.PlanData{
+		By: "master/1", Tasks: []spec.Task{{ID: "a", Title: "Rename in a", Role: "generator", Files: []string{"a.go"}}},
+		Likely: &run.Estimate{Low: 20_000, High: 90_000}, Ceiling: 400_000,
+	}
+	log.put(t, "plan", "", plan)
+	var held *place
+	s := start(t, log, func(s *Server) {
+		held = s.opts.Controller.(*place)
+		s.opts.Controller = planned{deciding{held}, plan}
+	})
+	ctx := browse(t, runPage(s))
+	until(ctx, t, `document.querySelector(".plan caption")?.textContent === "1 task, likely 20.0k to 90.0k tokens, at most 400k tokens"`)
+	for name, width := range map[string]int64{"plan1280": 1280, "plan480": 480} {
+		look(ctx, t, width, "dark")
+		require.LessOrEqual(t, js[int64](ctx, t, fits), width)
+		picture(ctx, t, name)
+	}
+	until(ctx, t, `document.querySelectorAll(".pick:enabled").length === 2`)
+	answers(ctx, t, "1")
+	until(ctx, t, `document.querySelector(".need-head") === null`)
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	require.Len(t, held.acts, 1)
+	require.Contains(t, fmt.Sprint(held.acts[0].Args), run.Yes)
 }
 
 // TestBrowserRows: a row tells its task and template; many rows can be filtered, and stay unfolded after a reload.

@@ -128,6 +128,7 @@ func TestBrowserResult(t *testing.T) {
 	}{"result1280": {1280, "light"}, "result1280dark": {1280, "dark"}, "result390": {390, "light"}, "result390dark": {390, "dark"}} {
 		look(ctx, t, c.width, c.scheme)
 		require.LessOrEqual(t, js[int64](ctx, t, fits), c.width)
+		require.LessOrEqual(t, js[float64](ctx, t, `document.querySelector(".risk .destroys").getBoundingClientRect().right`), float64(c.width))
 		picture(ctx, t, name)
 	}
 }

@@ -3,7 +3,7 @@ import { Diff } from "./diff";
 import { visible } from "./foreign";
 import type { Patch, Plan, PlanTask, Whole } from "./messages";
 import { taskPath } from "./place";
-import { tokens } from "./words";
+import { plural, tokens } from "./words";
 
 /** Evidence is what a decision is about: sentences, failures, files, patches, a plan. */
 export function Evidence(p: { need: Whole }): ComponentChild {
@@ -64,7 +64,7 @@ function PlanTable(p: { plan: Plan }): ComponentChild {
       {plan.constraints?.map((c) => <p class="rule">{visible(c)}</p>)}
       <div class="wide">
         <table>
-          <caption>{tasks.length} tasks{plan.ceiling ? `, at most ${tokens(plan.ceiling)} tokens` : ""}</caption>
+          <caption>{plural(tasks.length, "task")}{plan.likely ? `, likely ${tokens(plan.likely.low)} to ${tokens(plan.likely.high)} tokens` : ""}{plan.ceiling ? `, at most ${tokens(plan.ceiling)} tokens` : ""}</caption>
           <thead><tr><th>task</th><th class="role-of">role</th><th>may change</th><th class="waits-for">waits for</th></tr></thead>
           <tbody>{tasks.map((t) => <PlanRow key={t.id} task={t} />)}</tbody>
         </table>

@@ -83,6 +83,7 @@ export interface Plan {
   notes?: string[];
   overlaps?: { a: string; b: string; path: string }[];
   ceiling?: number;
+  likely?: { low: number; high: number };
 }
 
 /** Whole is a decision with what it is about. */
