@@ -70,7 +70,7 @@ bench-page: ## measure the page in a real browser (needs chromium)
 
 .PHONY: browser
 browser: ## test the dashboard in a real browser (needs chromium)
-	$(GO) test -tags browser -run Browser -count 1 ./orchestrator/dashboard
+	$(GO) test -tags browser -run Browser -count 1 -parallel 4 ./orchestrator/dashboard
 
 .PHONY: lint
 lint: ## run the linters

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -64,10 +65,12 @@ func Wrap(s string, width int) []string {
 	return lines
 }
 
-// Behind writes text behind a word, broken at spaces into lines below its beginning; a width of 0 breaks none.
+// Behind writes text behind a word, broken at spaces into lines below its beginning. A width of 0 breaks none, and what is longer
+// than a line, such as an address, stays whole.
 func Behind(word, text string, width int) string {
 	rows, at := []string{text}, lipgloss.Width(word)
-	if width > 0 && at+lipgloss.Width(text) > width {
+	long := func(s string) bool { return at+lipgloss.Width(s) > width }
+	if width > 0 && long(text) && !slices.ContainsFunc(strings.Fields(text), long) {
 		rows = Wrap(text, width-at)
 	}
 	return word + strings.Join(rows, "\n"+strings.Repeat(" ", at))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/advice"
 	"divisi/orchestrator/view/result"
@@ -34,6 +35,7 @@ func TestAReportFitsATerminal(t *testing.T) {
 		}
 	}
 	require.Contains(t, report(60), "\nnote    sentence sentence sentence sentence sentence\n        sentence")
+	require.Equal(t, "a "+strings.Repeat("b", 9), display.Behind("a ", strings.Repeat("b", 9), 9), "an address stays whole")
 	require.Contains(t, report(0), "\ngoal    "+words+"\n")
 	require.Contains(t, report(0), "gate    go-test: fail, 0.0 s; newly failing: "+words+"\n        first error: "+words+"\n")
 }

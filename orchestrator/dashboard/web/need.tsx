@@ -224,6 +224,6 @@ function value(e: Event): string {
 }
 
 function idles(n: Need): string {
-  const since = n.since ? `Since ${age(Date.now() - n.since)}` : "Since now";
-  return n.blocks > 0 ? `${since} ${plural(n.blocks, "task")} ${n.blocks === 1 ? "idles" : "idle"}.` : `${since}; no task idles for it.`;
+  const since = n.since ? `Open for ${age(Date.now() - n.since)}` : "New";
+  return n.blocks > 0 ? `${since}; ${plural(n.blocks, "task")} ${n.blocks === 1 ? "waits" : "wait"} for it.` : `${since}; no task waits for it.`;
 }

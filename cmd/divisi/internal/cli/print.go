@@ -66,7 +66,9 @@ func (p textPrinter) print(text func(*strings.Builder) error, _ ...any) error {
 	return err
 }
 
-func (p textPrinter) aside(line string) { fmt.Fprintln(p.out, line) }
+func (p textPrinter) aside(line string) {
+	fmt.Fprintln(p.out, display.Behind("", line, Columns(p.out)))
+}
 
 func (p textPrinter) fail(text string, _ int) {
 	fmt.Fprintln(p.err, "divisi: "+strings.ReplaceAll(display.Visible(text), "\n", "\n  "))

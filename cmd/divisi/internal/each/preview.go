@@ -27,7 +27,7 @@ func (e *command) preview(ctx context.Context, c Change) error {
 		return err
 	}
 	if p.Detected && !e.AllowUnverified { // else no trial is needed: gates that prove nothing are allowed
-		fmt.Fprintln(e.Out, "No settings are known for this repository: setup and gates are found and tried first")
+		e.Aside("No settings are known for this repository: setup and gates are found and tried first")
 		if err := e.InitFirst(ctx, &e.Flags); err != nil {
 			return err
 		}
