@@ -14,7 +14,13 @@ const maxPairs = 100_000
 // changed pairs values that are gone with new ones of their kind, and finds those that nothing explains.
 func (p *Patch) changed(of [2][]testsource.Literal) {
 	lost, gained := difference(of[0], of[1], func(l testsource.Literal) testsource.Value { return l.Value })
-	lost = slices.DeleteFunc(lost, func(l testsource.Literal) bool { return p.names(l.Text) })
+	come := map[string]bool{}
+	for _, g := range gained {
+		add(come, text.Words(g.Text))
+	}
+	lost = slices.DeleteFunc(lost, func(l testsource.Literal) bool {
+		return p.names(l.Text) || strings.Contains(l.Text, "\n") && known(come, text.Words(l.Text), nil) // a text by its lines
+	})
 	var open []testsource.Literal
 	for _, g := range gained {
 		fits := func(l testsource.Literal) bool {

@@ -61,10 +61,8 @@ func (p *Patch) compare() {
 			before, after := filesOf(changes)
 			p.weigh(testsource.Read(i, before), testsource.Read(i, after))
 		}
-		if compared[i] {
-			open(p.weaker[weaker:])
-			open(p.edited[edited:])
-		}
+		open(p.weaker[weaker:], compared[i])
+		open(p.edited[edited:], compared[i])
 	}
 }
 
@@ -97,8 +95,8 @@ func (p *Patch) suspects() (paths []string) {
 	code := slices.ContainsFunc(p.files, func(f *file) bool { return f.language < 0 && f.changed() })
 	names := p.renames()
 	for _, f := range p.files {
-		if f.language >= 0 && compared[f.language] && f.Before != nil && f.After != nil && (!code || !p.renamed(f)) &&
-			!f.renamedBy(names) &&
+		named := len(f.lost)+len(f.gained) > 0 && (code && p.renamed(f) || f.renamedBy(names)) // else lines move, or into a block
+		if f.language >= 0 && compared[f.language] && f.Before != nil && f.After != nil && !named &&
 			(p.differ[f.Path] || slices.ContainsFunc(f.lost, speaks)) {
 			paths = append(paths, f.Path)
 		}
@@ -109,15 +107,16 @@ func (p *Patch) suspects() (paths []string) {
 	return paths
 }
 
-// open marks the findings that an experiment can answer: what tests assert less, and with other values. That a test, a row or a
-// run of it is gone stays a question: a change of the code that it alone would find may not be among those that are tried.
-func open(found []Finding) {
+// open marks the findings that an experiment can answer: what tests assert less, and with other values; and where tests or rows are
+// fewer, those whose values others have. Any other one that is gone stays a question: a change of the code that it alone would find
+// may not be among those that are tried.
+func open(found []Finding, compared bool) {
 	for i := range found {
-		found[i].Open = found[i].Path != "" && !slices.Contains(gone, found[i].Kind)
+		found[i].Open = compared && found[i].Path != "" && (found[i].Open || !slices.Contains(gone, found[i].Kind))
 	}
 }
 
-// gone are the kinds of the findings that no experiment answers.
+// gone are the kinds of the findings that no experiment answers, but for what others keep.
 var gone = []string{
 	kindNames[testsource.Tests], kindNames[testsource.Cases], kindNames[testsource.Skips], kindNames[testsource.Exits],
 	kindNames[testsource.Off], kindNames[testsource.Silent],
@@ -160,10 +159,12 @@ type worse struct {
 type worseIn struct {
 	counts sides
 	names  []string
+	// gone reports whether a value of the tests is in no test any more.
+	gone bool
 }
 
 // add adds what belongs together where it is, or was.
-func (t tally) add(k kin, kind int, c sides) {
+func (t tally) add(k kin, kind int, c sides, gone bool) {
 	u := append(k[1], k[0]...)[0]
 	w := worse{kind, u.Path}
 	if t[w] == nil {
@@ -172,6 +173,7 @@ func (t tally) add(k kin, kind int, c sides) {
 	for side := range c {
 		t[w].counts[side].Add(c[side])
 	}
+	t[w].gone = t[w].gone || gone
 	if u.Test {
 		t[w].names = append(t[w].names, u.Name)
 	}
@@ -190,7 +192,9 @@ func (t tally) findings() (out []Finding) {
 					in = ": " + text.Some(names, maxNamed)
 				}
 				c := t[w].counts
-				out = append(out, at(w.path, 0, "%s, %d before and %d after%s", finding, c[0][kind], c[1][kind], in))
+				f := at(w.path, 0, "%s, %d before and %d after%s", finding, c[0][kind], c[1][kind], in)
+				f.Open = kind <= testsource.Cases && !t[w].gone
+				out = append(out, f)
 			}
 		}
 		if more := n - maxEvidence; more > 0 {

@@ -3,6 +3,7 @@ package acceptance
 import (
 	"bytes"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -23,11 +24,11 @@ func (p *Patch) weigh(before, after []testsource.Unit) {
 			p.differ[a.Path] = true
 		}
 	}
-	all := tally{}
+	all, now := tally{}, slices.Collect(maps.Values(fresh))
 	for _, k := range p.kins(old, fresh) {
 		lost, _ := difference(valuedIn(k[0]), valuedIn(k[1]), strings.Clone)
 		if len(lost) == 0 || slices.ContainsFunc(lost, func(l string) bool { return !retired(l) }) {
-			k.weigh(all)
+			k.weigh(all, now)
 			p.changed(k.literals())
 		}
 	}
@@ -35,8 +36,8 @@ func (p *Patch) weigh(before, after []testsource.Unit) {
 }
 
 // weigh notes what is worse in tests that belong together. New ones cannot be worse, but where they never run; of what is gone
-// only tests count.
-func (k kin) weigh(all tally) {
+// only tests count. now are all tests after the patch.
+func (k kin) weigh(all tally, now []testsource.Unit) {
 	var c sides
 	tests := false
 	for side, units := range k {
@@ -61,7 +62,7 @@ func (k kin) weigh(all tally) {
 	merged := c.merged(k)
 	for kind := range testsource.Kinds {
 		if c.worse(kind) && (kind > testsource.Cases || !merged) && !c.covered(kind) {
-			all.add(k, kind, c)
+			all.add(k, kind, c, kind <= testsource.Cases && k.loses(now))
 		}
 	}
 }
@@ -115,16 +116,60 @@ func valuedIn(units []testsource.Unit) (lines []string) {
 	return lines
 }
 
+// loses reports whether what tests are about is in none of those after the patch: a number or a word of a text, or a name where they
+// have none. Their titles and messages do not count.
+func (k kin) loses(now []testsource.Unit) bool {
+	has, _ := about(now)
+	values, names := about(k[0])
+	if len(values) == 0 {
+		_, has = about(now)
+		values = names
+	}
+	for v := range values {
+		if !has[v] {
+			return true
+		}
+	}
+	return len(values) == 0
+}
+
+// about are the numbers and the words of texts in some tests, and their names.
+func about(units []testsource.Unit) (values, names map[string]bool) {
+	values, names = map[string]bool{}, map[string]bool{}
+	for _, u := range units {
+		for _, w := range token.FindAllString(title.ReplaceAllString(u.Text, ""), -1) {
+			if valued.MatchString(w) {
+				add(values, text.Words(w))
+			} else {
+				names[w] = true
+			}
+		}
+		for _, l := range u.Literals {
+			add(values, text.Words(l.Text))
+		}
+	}
+	return values, names
+}
+
+// title matches lines that name a test, or tell why it fails.
+var title = re(`(?m)^\s*(?:it|test|describe)(?:\.\w+)*\(.*|^\s*""".*|\b[tb]\.(?:Error|Fatal|Log|Run|Skip)f?\(.*`)
+
 var space = re(`\s+`)
 
-// spoken is the text of a unit without blanks; of what is no function without imports too.
+// spoken is the text of a unit without blanks, but for those that begin a line of Python; of what is no function without imports too.
 func spoken(u testsource.Unit) string {
 	own := u.Text
+	if path.Ext(u.Path) == ".py" {
+		own = deeper.ReplaceAllString(own, "\n>")
+	}
 	if u.Name == "" {
 		own = imported.ReplaceAllString(own, "")
 	}
 	return space.ReplaceAllString(own, "")
 }
+
+// deeper begins a line of Python in a block of a test.
+var deeper = re(`\n(?: {8}|\t{2})`)
 
 var imported = re(`(?m)^\s*(?:import|from|const .*\brequire\()\b?.*$`)
 

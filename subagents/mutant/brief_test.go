@@ -18,7 +18,7 @@ func TestChangedParts(t *testing.T) {
 			"export class A {\n  get(a) {\n    return 2;\n  }\n  put() {\n    if (a) {\n      b();\n    }\n  }\n}\nconst f = (x) => {\n};\n",
 		},
 	} {
-		got := changedIn(map[string][]byte{file: []byte(versions[0])}, map[string][]byte{file: []byte(versions[1])})
+		got := changedIn(functions(map[string][]byte{file: []byte(versions[0])}, false), functions(map[string][]byte{file: []byte(versions[1])}, false))
 		require.Equal(t, []string{"get"}, got, file)
 	}
 }

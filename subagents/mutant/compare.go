@@ -74,7 +74,8 @@ func TouchedIn(ctx context.Context, e *Experiment, l Language, dir string, files
 	if err != nil {
 		return nil, tests, err
 	}
-	t = &Touched{was: map[string]string{}, now: map[string]string{}}
+	_, indented := l.(*Python)
+	t = &Touched{was: map[string]string{}, now: map[string]string{}, indented: indented}
 	for file, before := range e.Before {
 		if path.Dir(file) != dir {
 			delete(read[0], file)
@@ -193,7 +194,7 @@ func (p *Interpreted) Compare(ctx context.Context, t *Touched, tests [2][]Test, 
 		return c, nil, err
 	}
 	if len(red) == 0 || was.passed() != nil {
-		if c, err = before.with(ctx, after, was, has, t, t.Tests(), until); err != nil {
+		if c, err = before.with(ctx, after, was, has, t, nil, until); err != nil {
 			return c, nil, err
 		}
 	}
@@ -233,12 +234,20 @@ func (s *interpretedSide) asked(ctx context.Context, t *Touched, names []string,
 	if err != nil {
 		return c, err
 	}
-	return before.with(ctx, &after, was, has, t, names, until)
+	c, err = before.with(ctx, &after, was, has, t, names, until)
+	if err == nil && len(c.Idle) > 0 {
+		var pinned Report
+		old := before
+		old.version = New
+		pinned, err = old.Test(ctx, 0, "")
+		c.pin(pinned)
+	}
+	return c, err
 }
 
-// with compares the tests of the side that passed in a run with those after the patch.
+// with compares the tests of the side that passed in a run with those after the patch, or some that are asked to be otherwise.
 func (s *interpretedSide) with(
-	ctx context.Context, after *interpretedSide, was Ran, has Report, t *Touched, touched []string, until time.Time,
+	ctx context.Context, after *interpretedSide, was Ran, has Report, t *Touched, asked []string, until time.Time,
 ) (c Comparison, err error) {
 	if s.tests = was.passed(); len(s.tests) == 0 {
 		return c, fmt.Errorf("no test passed before the patch: %w: %s", ErrRefused, lastLine(was.Said))
@@ -250,6 +259,7 @@ func (s *interpretedSide) with(
 	all := slices.DeleteFunc(pairsOf(s.mutants, after.mutants), func(p Pair) bool {
 		return !slices.Contains(reached, p.Before.Number) || p.After.Kind == Default // a test may give what was the default
 	})
+	partial := len(all) > maxTried
 	all = t.likeliest(all, maxTried)
 	var kept []int
 	for _, pair := range all {
@@ -264,11 +274,16 @@ func (s *interpretedSide) with(
 	if err != nil {
 		return c, err
 	}
-	sides := [2]Side{s, after}
-	if s.Interpreted == after.Interpreted {
-		sides, all = withData(t.alterations(s.Data), [2]*Experiment{&s.Experiment, &after.Experiment}, sides, all)
+	of := trial{s, after, had, has, asked, len(asked) > 0}
+	if !of.asked {
+		of.touched = t.Tests()
 	}
-	return compare(ctx, sides[0], sides[1], had, has, touched, all, until)
+	if s.Interpreted == after.Interpreted {
+		all = of.withData(t.alterations(s.Data), [2]*Experiment{&s.Experiment, &after.Experiment}, all)
+	}
+	c, err = of.compare(ctx, all, until)
+	c.Partial = partial
+	return c, err
 }
 
 // passed are the tests that passed.

@@ -38,6 +38,18 @@ class JoinTest(unittest.TestCase):
                 self.assertEqual(join(first, last), want)
 `
 
+// In Python an assertion that moves into a block is another one.
+func TestIndentedTestsDiffer(t *testing.T) {
+	t.Parallel()
+	for _, indented := range []bool{false, true} {
+		touched := &Touched{
+			was: map[string]string{"a": "with b:\n    c()\nassert d"}, now: map[string]string{"a": "with b:\n    c()\n    assert d"},
+			indented: indented,
+		}
+		require.Equal(t, indented, len(touched.Tests()) == 1)
+	}
+}
+
 // Tests are compared before and after a patch, with the code after it where they run with that.
 func TestPythonTestsAreCompared(t *testing.T) {
 	t.Parallel()

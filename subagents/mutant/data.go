@@ -232,7 +232,7 @@ func (s altering) Test(ctx context.Context, number int, only string) (Report, er
 }
 
 // withData compares tests by altered data too.
-func withData(list []alteration, of [2]*Experiment, sides [2]Side, pairs []Pair) ([2]Side, []Pair) {
+func (t *trial) withData(list []alteration, of [2]*Experiment, pairs []Pair) []Pair {
 	texts := [2]map[int]map[string][]byte{{}, {}}
 	var first []Pair
 	for _, a := range list {
@@ -243,8 +243,6 @@ func withData(list []alteration, of [2]*Experiment, sides [2]Side, pairs []Pair)
 		}
 		first = append(first, Pair{a.Mutant, a.Mutant})
 	}
-	for i, side := range sides {
-		sides[i] = altering{side, of[i], texts[i]}
-	}
-	return sides, slices.Concat(first, pairs)
+	t.before, t.after = altering{t.before, of[0], texts[0]}, altering{t.after, of[1], texts[1]}
+	return slices.Concat(first, pairs)
 }

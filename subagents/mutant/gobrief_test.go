@@ -9,7 +9,8 @@ import (
 // What a brief asks for is no hidden change.
 func TestWhatABriefNames(t *testing.T) {
 	t.Parallel()
-	const was, now = "func Trim() int { return 1 }\n", "func Trim() int { return 2 }\n\nconst free = 3900\n\ntype TrimError struct{}\n"
+	const was = "func Trim() int { return 1 }\n\nfunc Load(name string) int { return 1 }\n"
+	const now = "func Trim() int { return 2 }\n\nconst free = 3900\n\ntype TrimError struct{}\n\nfunc Load(names []string) int { return 1 }\n"
 	for name, c := range map[string]struct {
 		brief, before, after string
 		want                 bool
@@ -25,6 +26,12 @@ func TestWhatABriefNames(t *testing.T) {
 		"a new name":           {"Return a TrimError instead of text.", `if err.Error() != "no" {`, "if !errors.As(err, new(TrimError)) {", true},
 		"a new name elsewhere": {"Return a TrimError instead of text.", `if err.Error() != "no" {`, `if err.Error() != "yes" {`, false},
 		"a value in cents":     {"Shipping is free from now on at 39.00.", "if n != 4900 {", "if n != 3900 {", true},
+		"numbers in words":     {"Raise the limit from ten to twelve.", "if n != 10 {", "if n != 12 {", true},
+		"beside a limit":       {"Raise the limit from 10 to 25.", "if n != 11 {", "if n != 26 {", true},
+		"far from a limit":     {"Raise the limit from 10 to 25.", "if n != 11 {", "if n != 27 {", false},
+		"another form":         {"Simplify Trim, which must be easier to read.", "if Trim() != 0 {", "if Trim() != 1 {", false},
+		"other parameters":     {"Tidy up.", "if Load(a) != b {", "if Load(list(a)) != b {", true},
+		"other values too":     {"Tidy up.", "if Load(a) != 1 {", "if Load(list(a)) != 2 {", false},
 		"nothing":              {"", "if len(got) != 0 {", "if len(got) == 0 {", false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (
 		return c, nil, err
 	}
 	if !ok {
-		if before.GoPackage, err = p.base(ctx, oldTests); err != nil {
+		if before.GoPackage, err = p.base(ctx, oldTests, p.Before); err != nil {
 			return c, nil, err
 		}
 	}
@@ -118,7 +118,8 @@ func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (
 	if had, err = before.green(ctx, had); err != nil {
 		return c, nil, err
 	}
-	if c, err = before.with(ctx, after, reached, had, has, t, t.Tests(), until); err != nil || !ok || len(asked) == 0 {
+	of := trial{before, after, had, has, t.Tests(), false}
+	if c, err = before.with(ctx, after, reached, of, t, until); err != nil || !ok || len(asked) == 0 {
 		return c, red, err
 	}
 	more, err := after.asked(ctx, t, asked, has, until)
@@ -129,18 +130,20 @@ func CompareGo(ctx context.Context, e Experiment, t *Touched, until time.Time) (
 }
 
 // with compares the tests of the side with those after the patch by mutants that they reach.
-func (s *goSide) with(
-	ctx context.Context, after *goSide, reached []int, had, has Report, t *Touched, touched []string, until time.Time,
-) (Comparison, error) {
+func (s *goSide) with(ctx context.Context, after *goSide, reached []int, of trial, t *Touched, until time.Time) (
+	c Comparison, err error,
+) {
 	all := slices.DeleteFunc(pairsOf(s.Mutants, after.Mutants), func(p Pair) bool {
 		return !slices.Contains(reached, p.Before.Number)
 	})
+	partial := len(all) > maxCompared
 	all = t.likeliest(all, maxCompared)
-	sides := [2]Side{s, after}
 	if s.GoPackage == after.GoPackage {
-		sides, all = withData(t.alterations(s.Data), [2]*Experiment{&s.Experiment, &after.Experiment}, sides, all)
+		all = of.withData(t.alterations(s.Data), [2]*Experiment{&s.Experiment, &after.Experiment}, all)
 	}
-	return compare(ctx, sides[0], sides[1], had, has, touched, all, until)
+	c, err = of.compare(ctx, all, until)
+	c.Partial = partial
+	return c, err
 }
 
 // asked compares tests with other expectations than before, which the brief asks for, each with the code of its side.
@@ -148,7 +151,7 @@ func (s *goSide) asked(ctx context.Context, t *Touched, names []string, has Repo
 	after, before := *s, *s
 	after.flags = []string{"-test.v", "-test.run=^(" + strings.Join(names, "|") + ")$"}
 	before.flags, before.program = after.flags, baseTests
-	if before.GoPackage, err = s.base(ctx, baseTests); err == nil {
+	if before.GoPackage, err = s.base(ctx, baseTests, s.Before); err == nil {
 		err = s.clean()
 	}
 	if err != nil {
@@ -158,13 +161,35 @@ func (s *goSide) asked(ctx context.Context, t *Touched, names []string, has Repo
 	if err != nil || !had.OK {
 		return c, err
 	}
-	return before.with(ctx, &after, reached, had, has, t, names, until)
+	c, err = before.with(ctx, &after, reached, trial{&before, &after, had, has, names, true}, t, until)
+	if err == nil && len(c.Idle) > 0 {
+		err = after.settle(ctx, &c)
+	}
+	return c, err
 }
 
-// base is the package with the code before the patch, whose tests are a program.
-func (p *GoPackage) base(ctx context.Context, program string) (*GoPackage, error) {
-	old, with := *p, maps.Clone(p.Before)
-	maps.Copy(with, p.Base)
+// settle runs the tests with the code before the patch, for those that no mutant needs.
+func (s *goSide) settle(ctx context.Context, c *Comparison) (err error) {
+	old := *s
+	old.program = pinTests
+	if old.GoPackage, err = s.base(ctx, pinTests, nil); err == nil {
+		err = s.clean()
+	}
+	var was Report
+	if err == nil {
+		was, err = old.Test(ctx, 0, "")
+	}
+	c.pin(was)
+	return err
+}
+
+// base is the package with the code before the patch, and some files of tests as they were, whose tests are a program.
+func (p *GoPackage) base(ctx context.Context, program string, tests map[string][]byte) (*GoPackage, error) {
+	old, with := *p, maps.Clone(p.Base)
+	if with == nil {
+		with = map[string][]byte{}
+	}
+	maps.Copy(with, tests)
 	if _, err := old.prepare(ctx, program, with); err != nil {
 		return nil, fmt.Errorf("with the code before the patch: %w", err)
 	}

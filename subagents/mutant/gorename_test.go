@@ -16,6 +16,7 @@ func TestRenames(t *testing.T) {
 		"a package":        {"import \"m/old\"\n\nvar x = old.X\n", "import \"m/new\"\n\nvar x = neu.X\n", Renames{`"m/old"`: `"m/new"`, "old": "neu"}},
 		"two names of one": {"a(1)\na(2)\n", "b(1)\nc(2)\n", Renames{}},
 		"another form":     {"func Cost(n int) int {\n", "func Fee(n, m int) int {\n", Renames{}},
+		"of the language":  {"return c, err\n", "return nil, err\n", Renames{}},
 		"nothing":          {"a(1)\n", "a(2)\n", Renames{}},
 		"a value":          {"return \"a\"\n", "return \"b\"\n", Renames{}},
 	} {

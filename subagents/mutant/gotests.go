@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/scanner"
 	"go/token"
+	"go/types"
 	"maps"
 	"slices"
 	"strconv"
@@ -57,6 +58,8 @@ func testTexts(file string, source []byte) (texts map[string]string, others map[
 // something else of their files does.
 type Touched struct {
 	All bool
+	// indented reports whether white space at the beginning of a line counts.
+	indented bool
 	// was and now are the texts of all tests of the files, was with the new names; rest are those of what else is in them.
 	was, now map[string]string
 	rest     [2]string
@@ -112,13 +115,18 @@ func (t *Touched) Tests() []string {
 	for side, texts := range []map[string]string{t.was, t.now} {
 		others := []map[string]string{t.now, t.was}[side]
 		for name, text := range texts {
-			if formOf(text, true) != formOf(others[name], true) {
+			if formOf(text, true) != formOf(others[name], true) || t.indented && indents(text) != indents(others[name]) {
 				names[name] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }
+
+// indents are the white space and the first word of each line.
+func indents(text string) string { return strings.Join(indent.FindAllString(text, -1), "\n") }
+
+var indent = lazyregexp.New(`(?m)^[ \t]*\w+`)
 
 func (t *Touched) flags() []string {
 	if t.All {
@@ -185,12 +193,12 @@ func constants(source string) map[string]int {
 	return count
 }
 
-// formOf is Go source without blanks and comments, and without its names unless named.
+// formOf is Go source without blanks and comments, and without its names unless named, but for those of the language, such as nil.
 func formOf(source string, named bool) string {
 	var form strings.Builder
 	scan(source, func(tok token.Token, lit string) {
 		switch {
-		case tok == token.IDENT && !named:
+		case tok == token.IDENT && !named && types.Universe.Lookup(lit) == nil:
 			lit = "_"
 		case lit == "" || tok == token.SEMICOLON:
 			lit = tok.String()

@@ -44,21 +44,29 @@ type Comparison struct {
 	Weaker []Weakness
 	Kept   []Mutant
 	Idle   []string
-	// Untried is how many mutants there was no time for, Waiting the touched tests that noticed none before it ran out.
-	Untried int
-	Waiting []string
+	// Tried is how many mutants were tried, Untried how many there was no time for, Waiting the touched tests that noticed none before
+	// it ran out. Partial reports whether the tests reach more than these.
+	Tried, Untried int
+	Waiting        []string
+	Partial        bool
 }
 
 // maxWeaker bounds how many mutants that live now are looked for: more tell nothing new.
 const maxWeaker = 3
 
-// compare tries mutants on both sides, until a time. had and has are what each side told without one; touched are the tests whose
-// text differs.
-func compare(ctx context.Context, before, after Side, had, has Report, touched []string, pairs []Pair, until time.Time) (
-	c Comparison, err error,
-) {
+// trial is what tests are compared with: had and has are what each side told without a mutant, touched the tests whose text differs.
+// Where they are asked to be otherwise a mutant counts that no test of all notices any more.
+type trial struct {
+	before, after Side
+	had, has      Report
+	touched       []string
+	asked         bool
+}
+
+// compare tries mutants on both sides, until a time.
+func (t trial) compare(ctx context.Context, pairs []Pair, until time.Time) (c Comparison, err error) {
 	noticed := map[string]bool{}
-	c.Weaker = less(had, has, pairs)
+	c.Weaker = less(t.had, t.has, pairs)
 	for i, pair := range pairs {
 		if len(c.Weaker) == maxWeaker {
 			break
@@ -67,7 +75,8 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 			c.Untried = len(pairs) - i
 			break
 		}
-		was, err := before.Test(ctx, pair.Before.Number, "")
+		c.Tried++
+		was, err := t.before.Test(ctx, pair.Before.Number, "")
 		if err != nil {
 			return c, err
 		}
@@ -75,9 +84,9 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 		if was.OK {
 			continue
 		}
-		w, kept, err := lost(ctx, after, was, had, has, pair)
+		w, kept, err := t.lost(ctx, was, pair)
 		if err == nil && w != nil {
-			w, err = sure(ctx, before, after, *w, had, has, pair)
+			w, err = t.sure(ctx, *w, pair)
 		}
 		if err != nil {
 			return c, err
@@ -90,10 +99,10 @@ func compare(ctx context.Context, before, after Side, had, has Report, touched [
 		}
 	}
 	if len(c.Weaker) == 0 && len(c.Kept) > 0 {
-		err = steady(ctx, before, after)
+		err = steady(ctx, t.before, t.after)
 	}
-	silent := slices.DeleteFunc(slices.Clone(touched), func(name string) bool {
-		return !had.Passed[name] || !has.Passed[name] || noticed[name]
+	silent := slices.DeleteFunc(slices.Clone(t.touched), func(name string) bool {
+		return !t.had.Passed[name] || !t.has.Passed[name] || noticed[name]
 	})
 	if c.Idle = silent; c.Untried > 0 {
 		c.Idle, c.Waiting = nil, silent
@@ -115,7 +124,12 @@ func steady(ctx context.Context, sides ...Side) error {
 func (c *Comparison) add(o Comparison) {
 	c.Weaker, c.Kept = append(c.Weaker, o.Weaker...), append(c.Kept, o.Kept...)
 	c.Idle, c.Waiting = append(c.Idle, o.Idle...), append(c.Waiting, o.Waiting...)
-	c.Untried += o.Untried
+	c.Tried, c.Untried, c.Partial = c.Tried+o.Tried, c.Untried+o.Untried, c.Partial || o.Partial
+}
+
+// pin takes out of the idle tests those that fail with the code before the patch: they notice the patch itself.
+func (c *Comparison) pin(was Report) {
+	c.Idle = slices.DeleteFunc(c.Idle, func(name string) bool { return was.Failed[name] })
 }
 
 // rarely is how often tests reach what they reached more than rarely times as often before, that it tells something.
@@ -141,25 +155,25 @@ const All = "*"
 
 // lost returns the test that no longer notices a mutant which tests noticed before; nil for none. kept reports that they all do.
 // A new test that fails with it pays for those that no longer do, and any test for those that are gone.
-func lost(ctx context.Context, after Side, was, had, has Report, pair Pair) (w *Weakness, kept bool, err error) {
-	now, err := after.Test(ctx, pair.After.Number, "")
+func (t trial) lost(ctx context.Context, was Report, pair Pair) (w *Weakness, kept bool, err error) {
+	now, err := t.after.Test(ctx, pair.After.Number, "")
 	if err != nil {
 		return nil, false, err
 	}
 	for name := range now.Failed {
-		if !had.Passed[name] && !had.Failed[name] {
+		if !t.had.Passed[name] && !t.had.Failed[name] {
 			return nil, true, nil
 		}
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(was.Failed)), func(name string) bool {
-		return !has.Passed[name] || !had.Passed[name]
+		return !t.has.Passed[name] || !t.had.Passed[name]
 	})
 	for _, name := range names {
 		if now.Failed[name] {
 			continue
 		}
 		if !now.Passed[name] { // another test ended the program before
-			one, err := after.Test(ctx, pair.After.Number, name)
+			one, err := t.after.Test(ctx, pair.After.Number, name)
 			if err != nil {
 				return nil, false, err
 			}
@@ -167,31 +181,35 @@ func lost(ctx context.Context, after Side, was, had, has Report, pair Pair) (w *
 				continue
 			}
 		}
-		return &Weakness{Mutant: pair.After, Test: name}, false, nil
+		w = &Weakness{Mutant: pair.After, Test: name}
+		break
 	}
-	if len(names) > 0 || !now.OK {
+	if w == nil && (len(names) > 0 || !now.OK) {
 		return nil, true, nil
 	}
-	all, err := after.Test(ctx, pair.After.Number, All)
-	if err != nil || !all.OK {
-		return nil, false, err
+	if w != nil && !t.asked {
+		return w, false, nil
 	}
-	return &Weakness{Mutant: pair.After}, false, nil
+	all, err := t.after.Test(ctx, pair.After.Number, All)
+	if err != nil || !all.OK {
+		return nil, err == nil, err
+	}
+	return cmp.Or(w, &Weakness{Mutant: pair.After}), false, nil
 }
 
 // sure returns a weakness that is there some times more, while the tests before pass without a mutant: a test that fails now and
 // then tells nothing.
-func sure(ctx context.Context, before, after Side, w Weakness, had, has Report, pair Pair) (*Weakness, error) {
-	clean, err := before.Test(ctx, 0, "")
+func (t trial) sure(ctx context.Context, w Weakness, pair Pair) (*Weakness, error) {
+	clean, err := t.before.Test(ctx, 0, "")
 	if err != nil || !clean.OK {
 		return nil, err
 	}
-	was, err := before.Test(ctx, pair.Before.Number, "")
+	was, err := t.before.Test(ctx, pair.Before.Number, "")
 	if err != nil || was.OK || w.Test != "" && !was.Failed[w.Test] {
 		return nil, err
 	}
 	for range chances {
-		again, _, err := lost(ctx, after, was, had, has, pair)
+		again, _, err := t.lost(ctx, was, pair)
 		if err != nil || again == nil {
 			return nil, err
 		}

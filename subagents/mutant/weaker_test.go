@@ -20,6 +20,32 @@ func (s *scripted) Test(_ context.Context, number int, _ string) (Report, error)
 	return Report{OK: !red, Passed: map[string]bool{"TestA": !red}, Failed: map[string]bool{"TestA": red}}, nil
 }
 
+// together is a side with another test that fails with each mutant, where all run.
+type together struct{ *scripted }
+
+func (s together) Test(ctx context.Context, number int, only string) (Report, error) {
+	r, err := s.scripted.Test(ctx, number, only)
+	r.OK = r.OK && (only != All || number == 0)
+	return r, err
+}
+
+// A test that is asked to be otherwise may leave to others what it noticed; one that was idle is not where the patch makes it fail.
+func TestTestsThatAreAsked(t *testing.T) {
+	t.Parallel()
+	had := Report{OK: true, Passed: map[string]bool{"TestA": true}}
+	for _, asked := range []bool{false, true} {
+		before := &scripted{func(number, _ int) bool { return number > 0 }, map[int]int{}}
+		after := together{&scripted{func(int, int) bool { return false }, map[int]int{}}}
+		c, err := trial{before, after, had, had, []string{"TestA"}, asked}.compare(t.Context(), []Pair{{Mutant{Number: 1}, Mutant{Number: 1}}},
+			time.Now().Add(time.Minute))
+		require.NoError(t, err)
+		require.Equal(t, asked, len(c.Weaker) == 0 && len(c.Kept) == 1)
+	}
+	c := Comparison{Idle: []string{"TestA", "TestB"}}
+	c.pin(Report{Failed: map[string]bool{"TestA": true}})
+	require.Equal(t, []string{"TestB"}, c.Idle)
+}
+
 // A difference between tests has to be there each time, and without a mutant they have to pass each time.
 func TestTestsThatTellDifferentThings(t *testing.T) {
 	t.Parallel()
@@ -51,7 +77,7 @@ func TestTestsThatTellDifferentThings(t *testing.T) {
 			if name == "the first run alone" {
 				before.tried = map[int]int{0: 1, 1: 1, 2: 1}
 			}
-			got, err := compare(t.Context(), before, after, had, had, []string{"TestA"}, pairs, until)
+			got, err := trial{before, after, had, had, []string{"TestA"}, false}.compare(t.Context(), pairs, until)
 			if c.refused {
 				require.ErrorIs(t, err, ErrRefused)
 				return

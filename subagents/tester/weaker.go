@@ -18,8 +18,9 @@ import (
 	"divisi/subagents/mutant"
 )
 
-// leastKept is how many mutants the tests of a package have to notice, before a patch and after it, for what they tell to count.
-const leastKept = 5
+// leastKept is how many mutants the tests of a package have to notice, before a patch and after it, for what they tell to count;
+// leastOfAll where they reach no others.
+const leastKept, leastOfAll = 5, 3
 
 // compared is what the tests of a directory tell before and after a patch.
 type compared struct {
@@ -190,13 +191,17 @@ func (t *Executor) weakerIn(ctx context.Context, dir, ending string, p *patched,
 	for _, w := range c.Weaker {
 		r.Signatures = append(r.Signatures, line(w.In(c.dir)))
 	}
-	if c.named == 0 && (c.Untried > 0 && len(c.Kept) < leastKept || len(c.Waiting) > 0) {
+	least := leastOfAll
+	if c.Partial {
+		least = leastKept
+	}
+	if c.named == 0 && (c.Untried > 0 && (len(c.Kept) < leastKept || c.Untried > c.Tried) || len(c.Waiting) > 0) {
 		r.Tail += line(fmt.Sprintf("no time for %d changes of the code of %s; tests that had noticed none: %s", c.Untried,
 			of(dir), cmp.Or(text.Some(c.Waiting, maxWaiting), "none"))) + "\n"
 	}
 	switch {
 	case len(c.hidden)+len(c.Weaker) > 0 || c.named > 0 && len(c.Idle) == 0:
-	case len(c.Kept) < leastKept:
+	case len(c.Kept) < least:
 		r.Tail += fmt.Sprintf("the tests of %s noticed %d changes of the code, before the patch and after it: too few to tell\n",
 			of(dir), len(c.Kept))
 	case len(c.Idle) > 0:

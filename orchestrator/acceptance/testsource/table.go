@@ -75,8 +75,11 @@ func rows(part string, tables map[string]int) (n int, known bool) {
 	return n, known
 }
 
-// looped is a table that a loop begins with.
-var looped = re(`(?m)^[ \t]*([\[{])[ \t]*$`)
+// looped is a table that a loop begins with, runs how that continues.
+var (
+	looped = re(`(?m)^[ \t]*([\[{])[ \t]*$`)
+	runs   = re(`^\.(?:each|forEach|map|for)\b`)
+)
 
 // maxLoop bounds the head of a loop between its table and the test in it.
 const maxLoop = 120
@@ -90,7 +93,7 @@ func generated(starts [][]int, content string) {
 		}
 		behind = balanced(content, m[2])
 		for i, s := range starts {
-			if i > 0 && s[0] >= behind && s[0]-behind < maxLoop && s[0] > m[0] && strings.HasPrefix(content[behind:], ".") {
+			if i > 0 && s[0] >= behind && s[0]-behind < maxLoop && s[0] > m[0] && runs.MatchString(content[behind:]) {
 				starts[i][0] = m[0]
 				break
 			}
