@@ -159,9 +159,8 @@ func (d *detector) npmGates(dir string, m *manifest, with manager) {
 		}
 	} else if g, ok := testGate(dir, m, with); ok {
 		d.add(with.name+"-test", dir, g)
-		if own, ok := m.last(with); ok && dir == "." {
-			own.Name = d.Gates[len(d.Gates)-1].Name
-			d.Instead = map[string][]spec.Gate{own.Name: {own}}
+		if own := m.pieces(with); len(own) > 0 && dir == "." {
+			d.Instead = map[string][]spec.Gate{d.Gates[len(d.Gates)-1].Name: own}
 		}
 	} else if tool, words := d.orchestrator(dir); tool != "" {
 		d.add(tool+"-test", dir, spec.Gate{Command: slices.Concat(with.exec(dir), words)})

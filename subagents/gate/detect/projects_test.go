@@ -390,11 +390,17 @@ func TestCMake(t *testing.T) {
 	require.Nil(t, of(fetching, Options{}).Setup)
 }
 
-// In place of a gate that proves nothing are tried a chain's last command, and the packages of turbo each by itself.
+// In place of a gate that proves nothing are tried a chain's last command and its scripts, and the packages of turbo each by itself.
 func TestInstead(t *testing.T) {
 	t.Parallel()
 	p := of(map[string]string{"package.json": `{"scripts":{"test":"node build && npm run own","own":"jest"}}`}, Options{})
 	require.Equal(t, []string{"npm", "exec", "--", "sh", "-c", "npm run own -- --json"}, p.Instead["npm-test"][0].Command)
+	p = of(map[string]string{"package.json": `{"scripts":{"test":"npm run lint && npm run u:1 && tsd","lint":"standard","u:1":"tap"}}`}, Options{})
+	var names []string
+	for _, g := range p.Instead["npm-test"] {
+		names = append(names, g.Name)
+	}
+	require.Equal(t, []string{"npm-test-lint", "npm-test-u-1", "npm-test"}, names)
 	p = of(map[string]string{
 		"package.json": `{"workspaces":["p/*"],"devDependencies":{"turbo":"1"}}`, "turbo.json": `{"tasks":{"test":{}}}`, "bun.lock": "",
 		"p/a/package.json": `{"name":"@x/a","scripts":{"test":"x"}}`, "p/b/package.json": `{"name":"b*","scripts":{"test":"x"}}`,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
@@ -177,8 +178,38 @@ func (m *manifest) before(dir string, with manager) string {
 // last is the last of several commands of the test script as a gate.
 func (m *manifest) last(with manager) (spec.Gate, bool) {
 	parts := m.parts()
-	last := parts[len(parts)-1]
-	if len(parts) == 1 || syntax.MatchString(last) || last == "" || with.name != "npm" && with.name != "pnpm" {
+	if len(parts) == 1 {
+		return spec.Gate{}, false
+	}
+	return m.piece(parts[len(parts)-1], with)
+}
+
+// pieces are several commands of the test script as gates: the last one, and each other one that is a script by itself.
+func (m *manifest) pieces(with manager) (gates []spec.Gate) {
+	parts := m.parts()
+	for i, part := range parts {
+		named := aliasOf(part, m.Scripts)
+		if g, ok := m.piece(part, with); ok && len(parts) > 1 && (i == len(parts)-1 || named != "") {
+			if g.Name = with.name + "-test"; i < len(parts)-1 {
+				g.Name += "-" + strings.Map(plain, named)
+			}
+			gates = append(gates, g)
+		}
+	}
+	return gates
+}
+
+// plain is a letter of the name of a script as one of the name of a gate.
+func plain(r rune) rune {
+	if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+		return r
+	}
+	return '-'
+}
+
+// piece is a command of the test script as a gate.
+func (m *manifest) piece(last string, with manager) (spec.Gate, bool) {
+	if syntax.MatchString(last) || last == "" || with.name != "npm" && with.name != "pnpm" {
 		return spec.Gate{}, false
 	}
 	named := aliasOf(last, m.Scripts)

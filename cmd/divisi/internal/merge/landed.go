@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"divisi/internal/usage"
+	"divisi/orchestrator/console/display"
 )
 
 // landed is what a run has published.
@@ -69,8 +70,9 @@ func (m *Command) newest(ctx context.Context) (string, error) {
 	}
 	for _, id := range ids {
 		l, err := m.read(ctx, id)
-		if err != nil {
-			return "", err
+		if err != nil { // it may begin just now, for another repository
+			m.Aside(display.Sanitize(fmt.Sprintf("run %s cannot be read, and is passed over: %v", id, err)))
+			continue
 		}
 		if !l.Trial && c.isOf(ctx, l) {
 			return id, nil
