@@ -20,7 +20,7 @@ func (g *Globals) chooseCI(ctx context.Context, o *initOptions, p *doctor.Propos
 	}
 	n, lines := p.CI.Offers(), p.CI.Lines()
 	if n > 0 && o.first { // a run follows: its change is not about the rest of CI
-		g.printLines(strings.TrimSuffix(lines[0], ":")+"; what else becomes a gate is asked by:", "  "+o.again(g))
+		g.printLines(strings.TrimSuffix(lines[0], ":")+"; choose more of them with:", "  "+o.again(g))
 		return nil
 	}
 	g.printLines(lines...)
