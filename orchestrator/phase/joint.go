@@ -54,17 +54,9 @@ func linked(tasks []*run.Task) (groups [][]*run.Task) {
 		of[i] = i
 	}
 	for i, t := range tasks {
-		for _, signature := range t.Faults[len(t.Faults)-1].Fault.Signatures {
-			for word := range strings.FieldsSeq(signature) {
-				file, _, _ := strings.Cut(word, ":")
-				if other, is := owner[[2]string{t.Task.ShardOf, file}]; is && of[other] != of[i] {
-					from, to := max(of[i], of[other]), min(of[i], of[other])
-					for k := range of {
-						if of[k] == from {
-							of[k] = to
-						}
-					}
-				}
+		for _, file := range failsAt(t) {
+			if other, is := owner[[2]string{t.Task.ShardOf, file}]; is {
+				join(of, i, other)
 			}
 		}
 	}
@@ -80,4 +72,25 @@ func linked(tasks []*run.Task) (groups [][]*run.Task) {
 		}
 	}
 	return groups
+}
+
+// join makes one group of two, which are named by their first member.
+func join(of []int, a, b int) {
+	from, to := max(of[a], of[b]), min(of[a], of[b])
+	for k := range of {
+		if of[k] == from {
+			of[k] = to
+		}
+	}
+}
+
+// failsAt are the words of a task's newest failures that can be files.
+func failsAt(t *run.Task) (files []string) {
+	for _, signature := range t.Faults[len(t.Faults)-1].Fault.Signatures {
+		for word := range strings.FieldsSeq(signature) {
+			file, _, _ := strings.Cut(word, ":")
+			files = append(files, file)
+		}
+	}
+	return files
 }

@@ -280,15 +280,20 @@ func (s *sharding) matching(ctx context.Context, tree Tree, all []string) ([]str
 			hint = "; ^ and $ match the ends of a line only after (?m)"
 		}
 		s.done = found > 0 && s.rule.Match != "" && len(s.unread) == 0
-		by := make([]string, 0, 2) // what the rule has
-		for _, part := range [][2]string{{"glob", glob}, {"match", s.rule.Match}} {
-			if part[1] != "" {
-				by = append(by, fmt.Sprintf("%s %q", part[0], part[1]))
-			}
-		}
-		return nil, fmt.Sprintf("matches none of %d files (%s)%s", len(all), strings.Join(by, ", "), hint), nil
+		return nil, fmt.Sprintf("matches none of %d files (%s)%s", len(all), words(glob, s.rule.Match), hint), nil
 	}
 	return files, "", nil
+}
+
+// words name the parts that a rule has.
+func words(glob, match string) string {
+	var by []string
+	for _, part := range [][2]string{{"glob", glob}, {"match", match}} {
+		if part[1] != "" {
+			by = append(by, fmt.Sprintf("%s %q", part[0], part[1]))
+		}
+	}
+	return strings.Join(by, ", ")
 }
 
 // leaveLinks notes the symbolic links that a rule means.

@@ -194,8 +194,8 @@ func repair(s *run.State) (ways []Way) {
 	return append(ways, way(why, "retry", s.Spec.Run))
 }
 
-// stays reports whether no act but one on its patch changes how a task ends: a line of a terminal made its command, which would do
-// the same again, and gates or a person have refused what that did.
+// stays reports whether no act but one on its patch changes how a task ends: a line of a terminal made its command, which would
+// do the same again, and gates or a person have refused what that did.
 func stays(s *run.State, t *run.Task) bool {
 	return strings.HasPrefix(s.Spec.Roles[t.Task.Role].Description, spec.MadeBy) && patched(s, t)
 }

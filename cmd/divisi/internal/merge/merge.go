@@ -164,8 +164,8 @@ func (m *Command) unverified(ctx context.Context, l landed) error {
 		return nil
 	}
 	if !m.Interactive() {
-		return usage.Errorf("run %s is unverified: %s; nothing was merged\nMerge all the same: %s --unproven", l.Run, l.Unverified,
-			m.Calls("divisi merge "+l.Run))
+		return usage.Errorf("run %s is unverified: %s; nothing was merged\nMerge all the same: %s --unproven", l.Run,
+			l.Unverified, m.Calls("divisi merge "+l.Run))
 	}
 	return m.Confirm(ctx, m.Out, "Merge what no gate has proven?", "nothing was merged")
 }

@@ -108,7 +108,8 @@ func (g *Globals) init(ctx context.Context, o *initOptions) error {
 	case err != nil && (o.first || !p.Proves(tried)):
 		return cli.End(cli.CodeStopped, "the trial of the gates was stopped, and nothing was kept\nTry them again: "+o.again(g))
 	case err != nil:
-		g.printLines("The trial was stopped: gates that were not tried to their end are left out. To try all again: " + o.again(g))
+		g.printLines("The trial was stopped: gates that were not tried to their end are left out. To try all again:",
+			"  "+o.again(g))
 	case p.Proves(tried):
 	default:
 		why := "no gate proves anything on this commit, and nothing was kept\n" +

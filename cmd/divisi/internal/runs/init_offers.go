@@ -25,8 +25,8 @@ func (g *Globals) chooseCI(ctx context.Context, o *initOptions, p *doctor.Propos
 	}
 	g.printLines(lines...)
 	if n > 0 && (o.yes || !g.Interactive()) {
-		g.printLines("The numbered ones become no gates: move them from ci.skip to gates in the file below, or choose on a terminal:",
-			"  "+o.again(g))
+		g.printLines("The numbered ones become no gates: move them from ci.skip to gates in the file below, "+
+			"or choose on a terminal:", "  "+o.again(g))
 		return nil
 	}
 	for n > 0 {
