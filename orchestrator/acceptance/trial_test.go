@@ -160,6 +160,8 @@ func TestExperimentsTakeAQuarterOfTheGates(t *testing.T) {
 	}
 	took("check", 1, 6*time.Minute)
 	require.Equal(t, 50*time.Second, l.TrialTime())
+	took(spec.WeakerGate, 5, 45*time.Second)
+	require.Zero(t, l.TrialTime(), "those so far took 17 s on average")
 }
 
 // A patch that waits in the queue because of an experiment is tried again when the worker that made it is put into quarantine; one

@@ -114,7 +114,8 @@ const (
 	leastTrials = 2 * time.Minute
 )
 
-// TrialTime is how long experiments may still take; none where it is not above 0.
+// TrialTime is how long experiments may still take; none where it is not above 0, such as where there is no room for one that takes
+// as long as those before on average.
 func (s *State) TrialTime() time.Duration {
 	var gates, trials time.Duration
 	made := 0
@@ -136,6 +137,9 @@ func (s *State) TrialTime() time.Duration {
 	left := gates/trialShare - trials
 	if made < fewTrials {
 		left = max(left, leastTrials-trials)
+	}
+	if made > 0 && left < trials/time.Duration(made) {
+		return min(left, 0)
 	}
 	return left
 }
