@@ -119,7 +119,7 @@ func waiting(s *run.State) (list, busy []*run.Task) {
 func Release(s *run.State) (actions []run.Action) {
 	list, _ := waiting(s)
 	if len(list) == 0 || !s.Baselined() || s.TrialTime() > 0 || slices.ContainsFunc(slices.Collect(maps.Values(s.Queue)),
-		func(w *run.Work) bool { return w.Outstanding() && !w.Waits() }) {
+		func(w *run.Work) bool { return w.ID != run.FlakesTask && w.Outstanding() && !w.Waits() }) {
 		return nil
 	}
 	alike, clean := s.Alike(), []*run.Task{}

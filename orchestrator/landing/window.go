@@ -102,7 +102,9 @@ func underWay(in facts, ready []string) (list []*run.Task) {
 	}
 	for _, state := range []run.TaskState{run.TaskRunning, run.TaskVerifying} {
 		for t := range in.tasks.In(state) {
-			add(t)
+			if t.Trial == nil || t.Trial.Run > 0 { // what waits for room for an experiment waits for the gates of a batch
+				add(t)
+			}
 		}
 	}
 	for _, id := range ready {
