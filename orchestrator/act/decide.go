@@ -13,7 +13,7 @@ type Decide struct {
 	Option   string `json:"option" jsonschema:"The name of one of its options."`
 	Attempt  int    `json:"attempt,omitempty" jsonschema:"The attempt that you were shown; an answer to another one is refused."`
 	Text     string `json:"text,omitempty" jsonschema:"The words that the option needs: a reason, or the answer to a question."`
-	Task     string `json:"task,omitempty" jsonschema:"Whose patch is meant, where the decision is about several."`
+	Task     string `json:"task,omitempty" jsonschema:"The task whose patch is meant, where the decision is about several."`
 	Alike    bool   `json:"alike,omitempty" jsonschema:"With accept: also each other patch of the run that is alike, held now or later."`
 }
 

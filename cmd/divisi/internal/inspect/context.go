@@ -32,7 +32,7 @@ turns, and why.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return g.explain(c.Context(), args[0], diff, v) },
 	}
-	c.Flags().IntVar(&v.Turn, "turn", 0, "which model call, from 1; 0 means the newest")
+	c.Flags().IntVar(&v.Turn, "turn", 0, "number of the model call, from 1; 0 means the newest")
 	c.Flags().StringVar(&diff, "diff", "", "show what changed between two turns, `N..M`")
 	c.Flags().BoolVar(&v.Raw, "raw", false, "print the request's body as it was sent")
 	c.Flags().BoolVar(&v.Sizes, "sizes", false,

@@ -41,7 +41,7 @@ func (o *resumeOptions) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
-	f.StringVar(&o.Repo, "repo", "", "where the repository is now, if it has moved")
+	f.StringVar(&o.Repo, "repo", "", "path of the repository, if it has moved")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
 	f.BoolVar(&o.AllowUnread, "allow-unread", false, allowUnread)

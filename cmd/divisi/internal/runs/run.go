@@ -68,7 +68,7 @@ plans of command roles need none.` +
 	f.BoolVar(&o.Review, "review", false, "hold each patch until you accept it: divisi accept, or divisi send to reject it")
 	f.BoolVar(&o.detach, "detach", false, "with --on: leave the run with the host, and come back")
 	f.BoolVar(&o.SendEnvironment, "send-environment", false, "with --on: upload the checkout's environment to the host")
-	f.Var((*percent)(&o.Reprove), "reprove", "with workers elsewhere: how many of the proven batches another worker "+
+	f.Var((*percent)(&o.Reprove), "reprove", "with workers elsewhere: the share of proven batches that another worker "+
 		"proves again, chosen at random, such as 5%")
 	f.BoolVar(&o.twin, "twin", false, "at the end, run setup and gates once more in your own shell, outside the sandbox, on "+
 		"what has landed; see docs/safety.md")
@@ -113,7 +113,7 @@ func hostFlags(c *cobra.Command, m *orchestrator.Machine, sandbox *string) {
 	f := c.Flags()
 	f.StringVar(&m.Record, "record", "", "keep every exchange with a model in this directory, for --replay")
 	f.StringVar(&m.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
-	f.StringVar(&m.OnDoubt, "on-doubt", "", "how to handle a questionable patch when the master does not decide: ask (default "+
+	f.StringVar(&m.OnDoubt, "on-doubt", "", "rule for a questionable patch when the master does not decide: ask (default "+
 		"on "+
 		"a terminal, or with --review), reject (default without one) or accept")
 	f.StringVar(sandbox, "sandbox", cli.SandboxAuto,

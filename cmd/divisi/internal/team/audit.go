@@ -24,7 +24,7 @@ that the server's permissions prove. The file, serve/audit.jsonl, has one line o
 		Example: "  divisi server audit --since 24h\n  divisi server audit --since 30d --output json",
 		RunE:    func(*cobra.Command, []string) error { return g.showAudit(since) },
 	}
-	c.Flags().StringVar(&since, "since", "7d", "how far back, such as 24h or 30d")
+	c.Flags().StringVar(&since, "since", "7d", "age of the oldest entry, such as 24h or 30d")
 	return c
 }
 

@@ -133,8 +133,8 @@ the tags of --tag, whatever it says of itself.`,
 		},
 	}
 	f := create.Flags()
-	f.IntVar(&o.Uses, "uses", 50, "how many workers join with it")
-	f.StringVar(&life, "ttl", "24h", "how long it can be used, at most 30d")
+	f.IntVar(&o.Uses, "uses", 50, "number of workers that may join with it")
+	f.StringVar(&life, "ttl", "24h", "time in which it can be used, at most 30d")
 	f.StringSliceVar(&o.Tags, "tag", nil, "each worker has this tag (repeatable)")
 	f.BoolVar(&o.WebSocket, "websocket", false, "the workers connect by WebSocket, and the proxy of HTTPS_PROXY")
 	c.AddCommand(create)

@@ -28,7 +28,7 @@ another worker, before the run ends. A run that had ended is stopped: divisi res
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return w.isolate(c.Context(), args[0], since) },
 	}
-	c.Flags().StringVar(&since, "since", "", "start of the doubt: how long ago, such as 2h or 30d, or a time (RFC 3339)")
+	c.Flags().StringVar(&since, "since", "", "start of the doubt: an age, such as 2h or 30d, or a time (RFC 3339)")
 	return c
 }
 

@@ -53,16 +53,16 @@ See docs/machines.md.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return s.serve(c.Context()) },
 	}
 	f := c.Flags()
-	f.StringVar(&s.o.Listen, "listen", "127.0.0.1:4222", "where members connect")
-	f.StringVar(&s.o.WebSocket, "websocket", "", "where members behind a proxy connect, by WebSocket over TLS, e.g. 0.0.0.0:443")
+	f.StringVar(&s.o.Listen, "listen", "127.0.0.1:4222", "address that members connect to")
+	f.StringVar(&s.o.WebSocket, "websocket", "", "address that members behind a proxy connect to, by WebSocket over TLS, e.g. 0.0.0.0:443")
 	f.StringSliceVar(&s.o.Hosts, "host", nil, "name or address under which members reach it (repeatable; default the machine's)")
 	f.StringVar(&s.nats, "nats", "", "conduct runs on the NATS server or cluster at this URL, in place of an own one")
 	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
 	f.IntVar(&s.o.Agents, "agents", 4, "agents at once of the server's own worker; 0 for none")
 	f.IntVar(&s.o.Gates, "gates", 0, "runs of gates at once of it (default one for every 4 cores)")
-	f.StringVar(&s.o.Page, "page", "", "where people open the page of its runs, by TLS, e.g. 0.0.0.0:8443 (see server link)")
+	f.StringVar(&s.o.Page, "page", "", "address of the page of its runs, by TLS, e.g. 0.0.0.0:8443 (see server link)")
 	f.StringVar(&s.o.Metrics, "metrics", "", "loopback address where Prometheus or others read metrics, e.g. 127.0.0.1:9100")
-	f.StringVar(&s.keep, "keep", "14d", "how long to keep runs with a published branch; 0d keeps all")
+	f.StringVar(&s.keep, "keep", "14d", "age at which runs with a published branch are removed; 0d keeps all")
 	f.StringVar(&s.sandbox, "sandbox", cli.SandboxAuto, "auto, or strict: conduct only where commands can be fully confined")
 	return c
 }

@@ -54,7 +54,7 @@ back what is left; the second ends at once.`,
 	f.StringVar(&o.Policy, "policy", "", "this machine's policy for runs (default worker.yaml of --state-dir)")
 	f.BoolVar(&o.Once, "once", false, "end after the first run that it has worked for")
 	f.DurationVar(&o.IdleExit, "idle-exit", 0, "end after this time without a run, e.g. 10m")
-	f.DurationVar(&o.Grace, "grace", time.Minute, "how long agents may take to end their turn when the worker is stopped")
+	f.DurationVar(&o.Grace, "grace", time.Minute, "time for agents to end their turn when the worker is stopped")
 	f.StringVar(&o.Record, "record", "", "keep every exchange with a model in this directory")
 	f.StringVar(&o.Replay, "replay", "", "answer from this recording instead of a model's service: no key, no network")
 	return c

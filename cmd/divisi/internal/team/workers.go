@@ -58,7 +58,7 @@ func (w *workersCommand) verb(name, short string) *cobra.Command {
 	}
 	c.Flags().StringVar(&w.call.Tag, "tag", "", "all workers with this tag")
 	if name == "pause" {
-		c.Flags().DurationVar(&w.call.For, "for", 30*time.Minute, "how long; the pause ends by itself")
+		c.Flags().DurationVar(&w.call.For, "for", 30*time.Minute, "length of the pause, which ends by itself")
 	}
 	return c
 }
