@@ -90,7 +90,7 @@ type answer struct {
 	Option   string `json:"option" jsonschema:"The name of one of its options, or one of the choices of a question."`
 	Attempt  int    `json:"attempt,omitempty" jsonschema:"The attempt that you were shown; an answer to another one is refused."`
 	Text     string `json:"text,omitempty" jsonschema:"The words that the option needs: a reason, or the answer to a question."`
-	Task     string `json:"task,omitempty" jsonschema:"Whose patch is meant, where the decision is about several."`
+	Task     string `json:"task,omitempty" jsonschema:"The task whose patch the answer is for, where the decision is about several."`
 }
 
 // decide answers a decision. What is reserved for a person is refused.

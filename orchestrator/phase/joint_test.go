@@ -34,7 +34,9 @@ func TestShardsThatFailInFilesOfEachOtherAreTestedAsOne(t *testing.T) {
 		l.Append(id, run.TaskData{State: run.TaskParked, Fault: &f})
 	}
 	l.Do(joint(l.State))
-	of := func(id string) (run.TaskState, string) { return l.Tasks.ByID[id].State, l.Tasks.ByID[id].Task.ChangeSet }
+	of := func(id string) (run.TaskState, string) {
+		return l.Tasks.ByID[id].State, l.Tasks.ByID[id].Task.ChangeSet
+	}
 	for id, set := range map[string]string{"s-1": "s-1", "s-2": "s-1", "s-3": ""} {
 		state, in := of(id)
 		require.Equal(t, set, in, id)

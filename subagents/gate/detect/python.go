@@ -273,7 +273,9 @@ func (d *detector) pip(p *pythonProject) (line, why string) {
 			args = append(args, text.Shell(one))
 		}
 	}
-	args = append(args, "pytest") // in the version that something above pins
+	if !slices.Contains(args, "pytest") {
+		args = append(args, "pytest") // in the version that something above pins
+	}
 	if extra := forTests("'.[", p.extras); packaged && extra != "" {
 		args = append(args, "-e", extra+"]'")
 	} else if packaged {

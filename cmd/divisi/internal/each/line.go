@@ -115,8 +115,14 @@ func (l Line) again() string {
 	const each = "divisi each"
 	line, command := each, cmp.Or(shown(l.Typed), shown(l.Command))
 	for _, flag := range [][2]string{
-		{"then", l.Then}, {"match", l.Match}, {"glob", l.Glob}, {"by", l.By}, {"from", l.From},
-		{"ast-grep", l.Pattern}, {"rewrite", l.Rewrite}, {"lang", l.Lang},
+		{"then", l.Then},
+		{"match", l.Match},
+		{"glob", l.Glob},
+		{"by", l.By},
+		{"from", l.From},
+		{"ast-grep", l.Pattern},
+		{"rewrite", l.Rewrite},
+		{"lang", l.Lang},
 	} {
 		if flag[1] != "" {
 			line += " --" + flag[0] + " " + text.Shell(flag[1])
