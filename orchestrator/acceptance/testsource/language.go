@@ -35,7 +35,7 @@ var (
 var languages = []language{
 	{file: re(`_test\.go$`)},
 	{ // JavaScript and TypeScript
-		re(`(?:[._-](?:test|spec)|(?:^|/)__tests__/.*)\.[cm]?[jt]sx?$`), slashes,
+		re(`(?:[._-](?:test|spec)|(?:^|/)(?:tests?|__tests__|specs?)/.*|(?:^|/)tests?)\.[cm]?[jt]sx?$`), slashes,
 		re("(?m:^|[^.\\w\\n])(?:it|test)(?:\\.\\w+)*\\s*[(`]"),
 		re(`\.expect\(|\b(?:expect(?:\.(?:soft|poll))?|assert(?:\.\w+)*)\s*\(|` +
 			`[\w)\]]\.should\b|\bt\.(?:is|deepEqual|true|false|throws|equal|ok)\(`),
