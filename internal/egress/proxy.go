@@ -30,6 +30,8 @@ type Proxy struct {
 	hosts    Reach
 	// named are the hosts that the role of the command names; nil for all.
 	named Reach
+	// itself answers what is asked of the proxy and not through it.
+	itself Own
 	// users returns the user's proxy for an address, nil for none.
 	users   func(*url.URL) (*url.URL, error)
 	resolve func(ctx context.Context, network, host string) ([]netip.Addr, error)
@@ -66,12 +68,12 @@ func (p *Proxy) asked(err error) {
 }
 
 // New makes a proxy to the hosts that are both in the reach of the machine's owner and among those that a role names. loopback
-// lets commands reach the addresses of this machine. The user's proxies are those of this process's environment.
-func New(reach, named Reach, loopback bool) *Proxy {
+// lets commands reach the addresses of this machine. The user's proxies are those of this process's environment. itself may be empty.
+func New(reach, named Reach, loopback bool, itself Own) *Proxy {
 	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
 	return &Proxy{
-		loopback: loopback && (reach == nil || slices.Contains(reach, Localhost)), hosts: reach, named: named,
+		itself: itself, loopback: loopback && (reach == nil || slices.Contains(reach, Localhost)), hosts: reach, named: named,
 		users: c.ProxyFunc(), own: ownAddresses, resolve: net.DefaultResolver.LookupNetIP,
 		dial: (&net.Dialer{Timeout: dialTime}).DialContext,
 	}

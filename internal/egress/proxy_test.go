@@ -44,7 +44,7 @@ func (w *world) dials() []string {
 // start serves a proxy whose every connection ends at the backend, or is refused by a backend "".
 func start(t *testing.T, loopback bool, backend string, names map[string][]string) *world {
 	t.Helper()
-	w := &world{Proxy: New(nil, nil, loopback)}
+	w := &world{Proxy: New(nil, nil, loopback, Own{})}
 	w.users = func(*url.URL) (*url.URL, error) { return nil, nil }
 	w.own = func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("198.51.100.200")}, nil }
 	w.resolve = func(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -155,7 +155,7 @@ func TestEveryWayReachesTheNetwork(t *testing.T) {
 // A command chooses the names: those that are noted have a bound.
 func TestRefusedHostsAreClipped(t *testing.T) {
 	t.Parallel()
-	p := New(nil, nil, false)
+	p := New(nil, nil, false, Own{})
 	for _, host := range []string{strings.Repeat("a", 60_000) + " x", strings.Repeat("a", 255)} {
 		require.Error(t, p.refuse(host, "no name"))
 	}
@@ -323,7 +323,7 @@ func TestUsersEnvironment(t *testing.T) {
 	t.Setenv("ALL_PROXY", "socks5://proxy.example:1080")
 	t.Setenv("HTTPS_PROXY", "http://secure.example:3128")
 	t.Setenv("NO_PROXY", "inside.example")
-	p := New(nil, nil, false)
+	p := New(nil, nil, false, Own{})
 	for address, want := range map[string]string{
 		"https://a.example:443": "http://secure.example:3128", "http://a.example": "socks5://proxy.example:1080",
 		"https://inside.example": "", "https://127.0.0.1:80": "",
@@ -410,7 +410,7 @@ func FuzzFirstBytes(f *testing.F) {
 	f.Add([]byte("CONNECT 127.0.0.1:80 HTTP/1.1\r\nHost: x\r\n\r\n"))
 	f.Add([]byte("POST http://[::1]/ HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p := New(nil, nil, false)
+		p := New(nil, nil, false, Own{})
 		p.users = func(*url.URL) (*url.URL, error) { return nil, nil }
 		p.resolve = func(context.Context, string, string) ([]netip.Addr, error) { return nil, &net.DNSError{} }
 		p.dial = func(_ context.Context, _, address string) (net.Conn, error) {

@@ -54,6 +54,8 @@ func (p *Proxy) serve(ctx context.Context, conn net.Conn) {
 		return // the command asked for nothing
 	} else if first[0] == socksVersion {
 		open = p.socks
+	} else if p.asksOwn(here) {
+		open = p.answerItself
 	}
 	// What fails was answered to the command; what was refused is kept.
 	_ = open(ctx, here, func() error {

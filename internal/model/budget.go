@@ -39,9 +39,9 @@ func NewBudget(limit, spent int) *Budget {
 	return &Budget{limit: limit, spent: spent, settled: make(chan struct{})}
 }
 
-// reserve returns once the tokens are reserved, or with the error of a call that does not fit although none is under way. Before
+// Reserve returns once the tokens are reserved, or with the error of a call that does not fit although none is under way. Before
 // it waits it calls waits, once, with the reason.
-func (b *Budget) reserve(ctx context.Context, tokens int, waits func(why string)) *Error {
+func (b *Budget) Reserve(ctx context.Context, tokens int, waits func(why string)) *Error {
 	if b.ask != nil {
 		return b.obtain(ctx, tokens, waits)
 	}
@@ -78,7 +78,8 @@ func (b *Budget) try(tokens int) (settled <-chan struct{}, err *Error) {
 	return b.settled, err
 }
 
-func (b *Budget) settle(reserved, used int) {
+// Settle books what a call has used that had reserved tokens.
+func (b *Budget) Settle(reserved, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reserved -= reserved
@@ -102,8 +103,11 @@ func Estimate(req *Request) int {
 			continue // what cannot be written is refused by validation and costs nothing
 		}
 	}
-	return int(float64(n)/bytesPerToken) + 1
+	return EstimateBytes(int(n))
 }
+
+// EstimateBytes is the number of tokens of so many bytes of JSON.
+func EstimateBytes(n int) int { return int(float64(n)/bytesPerToken) + 1 }
 
 type counter int
 

@@ -72,7 +72,7 @@ func New(base Model, p Policy) Model {
 		p.RateLimit = NewRateLimit(nil)
 	}
 	p.Retry = p.Retry.withDefaults()
-	p.RateLimit.serve(base)
+	p.RateLimit.Serve(accountsOf(base))
 	return &client{base: base, policy: p, breakers: newBreakers()}
 }
 

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
@@ -72,11 +73,12 @@ func (r *RateLimit) Limits() (list []spec.Wait) {
 	return list
 }
 
-// serve notes the accounts of a model that is called under the limit.
-func (r *RateLimit) serve(m Model) {
+// Serve notes the accounts, by the name of the model, of services that are called under the limit; "" is for every name that is not
+// there.
+func (r *RateLimit) Serve(accounts map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.Copy(r.accounts, accountsOf(m))
+	maps.Copy(r.accounts, accounts)
 }
 
 // account is the one that a model is served under. The caller holds mu.
@@ -85,6 +87,26 @@ func (r *RateLimit) account(model string) string {
 		return a
 	}
 	return r.accounts[""]
+}
+
+// Refused notes the refusal of a call that came after so many others. It reports whether the call may be sent again once the limit is
+// over, as Wait tells; where that is far, the model is not asked until then.
+func (r *RateLimit) Refused(ctx context.Context, c Candidate, err *Error, before int) bool {
+	if err.wait {
+		r.holdFor(c, err, before)
+		return true
+	}
+	r.keep(ctx, c, err)
+	return false
+}
+
+// holdFor lets all calls wait for as long as a refusal names. One that names no time waits longer each time.
+func (r *RateLimit) holdFor(c Candidate, err *Error, before int) {
+	wait := err.RetryAfter
+	if wait <= 0 {
+		wait = min(5*time.Second<<min(before, 4), time.Minute)
+	}
+	r.hold(c, time.Now().Add(max(wait, time.Second)), err.Quota)
 }
 
 // hold lets all calls wait, because a service has said so to a call of this process.

@@ -184,3 +184,19 @@ func (r *reframer) step() {
 		r.out.WriteString("\n\n")
 	}
 }
+
+// ReadEvents hands take the data of each event of a stream, or a bare JSON document in its place, good for that call only. It returns
+// at the end of the stream, or with the error that broke it.
+func ReadEvents(src io.Reader, take func(data []byte)) error {
+	events := newEventReader(src)
+	for {
+		data, err := events.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		take(data)
+	}
+}

@@ -29,7 +29,7 @@ func (c *loop) reserve(ctx context.Context) *Error {
 	}
 	c.hop.prompt = Estimate(c.now.req)
 	reserved := c.hop.prompt + expected(c.now.req)
-	err := c.policy.Budget.reserve(ctx, reserved, func(why string) {
+	err := c.policy.Budget.Reserve(ctx, reserved, func(why string) {
 		tell(ctx, spec.Wait{For: spec.WaitBudget, Model: c.now.String(), Why: why})
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *loop) reserve(ctx context.Context) *Error {
 // settle books what a hop has used, before the consumer's next call is made.
 func (c *loop) settle(used int) {
 	if c.hop.reserved > 0 {
-		c.policy.Budget.settle(c.hop.reserved, used)
+		c.policy.Budget.Settle(c.hop.reserved, used)
 		c.hop.reserved = 0
 	}
 }
@@ -101,14 +101,10 @@ func (c *loop) retry(ctx context.Context, err *Error) bool {
 	return true
 }
 
-// waitAll stops the whole process until the quota is free. A 429 that names no time waits longer each time.
+// waitAll stops the whole process until the quota is free.
 func (c *loop) waitAll(err *Error) {
-	wait := err.RetryAfter
-	if wait <= 0 {
-		wait = min(5*time.Second<<min(c.hop.limited, 4), time.Minute)
-	}
+	c.policy.RateLimit.holdFor(c.now.Candidate, err, c.hop.limited)
 	c.hop.limited++
-	c.policy.RateLimit.hold(c.now.Candidate, time.Now().Add(max(wait, time.Second)), err.Quota)
 }
 
 // decide reports whether to send again, and after which pause.

@@ -29,7 +29,10 @@ func newWay(c *Command) (*way, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &way{proxy: egress.New(c.Place.Owner.Reach, c.Hosts, c.Loopback), ours: ours, theirs: theirs, over: make(chan error, 1)}
+	own := egress.Own{Address: ownAddress, Handler: c.Own.Handler}
+	w := &way{
+		proxy: egress.New(c.Place.Owner.Reach, c.Hosts, c.Loopback, own), ours: ours, theirs: theirs, over: make(chan error, 1),
+	}
 	w.life, w.end = context.WithCancel(context.Background())
 	return w, nil
 }

@@ -40,7 +40,7 @@ func usable() Level {
 	return l
 }
 
-func (l Level) run(ctx context.Context, c Command) (*Output, error) {
+func (l Level) run(ctx context.Context, c Command) (out *Output, err error) {
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -52,7 +52,11 @@ func (l Level) run(ctx context.Context, c Command) (*Output, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Args[0], err)
 	}
-	var out *Output
+	c, end, err := l.withOwn(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
 	j, err := l.start(c)
 	if err == nil {
 		out, err = j.finish(ctx, c)

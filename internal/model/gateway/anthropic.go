@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// anthropic is the Messages API of Anthropic.
+var anthropic = form{
+	base: "https://api.anthropic.com", address: []string{"ANTHROPIC_BASE_URL"}, keys: []string{"ANTHROPIC_API_KEY"},
+	call: func(path string, body []byte) *call {
+		var r struct {
+			Model string `json:"model"`
+			Most  int    `json:"max_tokens"`
+		}
+		switch {
+		case path == "/v1/messages" && json.Unmarshal(body, &r) == nil:
+			return &call{model: r.Model, most: r.Most}
+		case path == "/v1/messages/count_tokens", path == "/v1/models", strings.HasPrefix(path, "/v1/models/"):
+			return &call{free: true}
+		}
+		return nil
+	},
+	token: func(h http.Header) string {
+		if key := h.Get("X-Api-Key"); key != "" {
+			return key
+		}
+		return bearer(h)
+	},
+	sign: func(h http.Header, key string) {
+		h.Del("Authorization")
+		h.Set("X-Api-Key", key)
+	},
+	read: readAnthropic,
+	refusal: func(kind, why string) any {
+		return map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": why}}
+	},
+}
+
+// readAnthropic reads the events of a stream, or a whole message. Its input has no cached tokens in it.
+func readAnthropic(event []byte, u *spec.Usage) (last bool) {
+	type usage struct {
+		Input   float64 `json:"input_tokens"`
+		Written float64 `json:"cache_creation_input_tokens"`
+		Read    float64 `json:"cache_read_input_tokens"`
+		Output  float64 `json:"output_tokens"`
+	}
+	var e struct {
+		Type    string
+		Message struct{ Usage usage }
+		Usage   usage
+	}
+	if json.Unmarshal(event, &e) != nil {
+		return false
+	}
+	said := e.Usage
+	if e.Type == "message_start" {
+		said = e.Message.Usage
+	}
+	largest(&u.Prompt, said.Input+said.Written+said.Read)
+	largest(&u.Cached, said.Read)
+	largest(&u.Output, said.Output)
+	return e.Type == "message_delta" || e.Type == "message"
+}

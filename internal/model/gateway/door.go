@@ -1,0 +1,249 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"divisi/internal/model"
+	"divisi/internal/spec"
+)
+
+const (
+	// maxBody bounds a request, maxRefusal what is read of a refusal, in bytes.
+	maxBody    = 64 << 20
+	maxRefusal = 1 << 20
+	// maxWait bounds how long one call waits for the rate limit in all.
+	maxWait = 30 * time.Minute
+)
+
+// Kinds of refusals.
+const (
+	kindToken    = "authentication_error"
+	kindRequest  = "invalid_request_error"
+	kindBudget   = "permission_error"
+	kindUpstream = "api_error"
+)
+
+// door serves the calls of one attempt.
+type door struct {
+	*Gateway
+
+	attempt Attempt
+}
+
+// ServeHTTP implements http.Handler.
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !d.knows(r) {
+		d.refuse(w, http.StatusUnauthorized, kindToken, "the token is not that of this attempt")
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		d.refuse(w, http.StatusRequestEntityTooLarge, kindRequest, "the request could not be read: "+err.Error())
+		return
+	}
+	c, why := d.callOf(r, body)
+	if c == nil {
+		d.refuse(w, http.StatusNotFound, kindRequest, why)
+		return
+	}
+	tokens, fault := d.reserve(r.Context(), &d.attempt, c, len(body))
+	if fault != nil {
+		d.refuse(w, http.StatusForbidden, kindBudget, "the budget of the run allows no further call: "+fault.Message)
+		return
+	}
+	began := time.Now()
+	a := d.pass(w, r, c, body)
+	use := Use{Model: c.model, Usage: a.usage, Bytes: len(body), Took: time.Since(began)}
+	if a.usage.Calls > 0 && !a.ended {
+		use.Estimated = true
+		use.Usage.Prompt = max(use.Usage.Prompt, model.EstimateBytes(len(body)))
+		use.Usage.Output = max(use.Usage.Output, tokens-use.Usage.Prompt)
+	}
+	d.settle(tokens, &use)
+	if a.broken {
+		panic(http.ErrAbortHandler) // the program must not take a cut answer for a whole one
+	}
+}
+
+// answered is how a call went. Its usage has one call where a model has answered; ended reports that the service said its last word
+// of it, broken that the answer, or the program, broke off.
+type answered struct {
+	usage         spec.Usage
+	ended, broken bool
+}
+
+// settle books a call, and tells its use.
+func (d *door) settle(reserved int, use *Use) {
+	if reserved > 0 {
+		d.budget.Settle(reserved, use.Usage.Total())
+	}
+	if use.Usage.Calls > 0 {
+		d.attempt.Pay(*use)
+	}
+}
+
+// knows reports whether a request has the attempt's token.
+func (d *door) knows(r *http.Request) bool {
+	for _, token := range []string{d.form.token(r.Header), r.URL.Query().Get("key")} {
+		if subtle.ConstantTimeCompare([]byte(token), []byte(d.attempt.Token)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// callOf reads a request; nil with the reason where it is not passed on.
+func (d *door) callOf(r *http.Request, body []byte) (c *call, why string) {
+	at, below := strings.CutPrefix(r.URL.Path, d.form.under)
+	if below && path.Clean(at) == at && r.Header.Get("Content-Encoding") == "" {
+		c = d.form.call(at, body)
+	}
+	switch {
+	case c == nil:
+		return nil, fmt.Sprintf("the gateway passes calls of models on, and no %s %s", r.Method, r.URL.Path)
+	case !c.free && r.Method != http.MethodPost:
+		return nil, "a call of a model is a POST"
+	case !c.free && !d.allows(c.model):
+		return nil, fmt.Sprintf("the role allows no model %q: its models are %s", c.model, strings.Join(d.service.Models, ", "))
+	case c.most < 0 || c.most > spec.MaxCount:
+		return nil, fmt.Sprintf("no answer has %d tokens", c.most)
+	}
+	return c, ""
+}
+
+// pass sends a request until it is answered, and passes the answer on.
+func (d *door) pass(w http.ResponseWriter, r *http.Request, c *call, body []byte) (a answered) {
+	resp, err := d.answer(r, c, body)
+	if err != nil {
+		d.refuse(w, http.StatusBadGateway, kindUpstream, err.Error())
+		return a
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		d.passRefusal(w, resp)
+		return a
+	}
+	passHeader(w.Header(), resp.Header)
+	w.WriteHeader(resp.StatusCode)
+	here := &flusher{w, http.NewResponseController(w)}
+	if c.free {
+		_, err = io.Copy(here, resp.Body)
+	} else {
+		a.usage.Calls = 1
+		err = model.ReadEvents(io.TeeReader(resp.Body, here), func(event []byte) {
+			a.ended = d.form.read(event, &a.usage) || a.ended
+		})
+	}
+	a.broken = err != nil
+	return a
+}
+
+// answer sends a request, and again after a rate limit that ends soon: all calls of the process wait for it.
+func (d *door) answer(r *http.Request, c *call, body []byte) (*http.Response, error) {
+	ctx, cand := r.Context(), model.Candidate{Model: c.model}
+	for waited, limited := time.Duration(0), 0; ; limited++ {
+		from := time.Now()
+		if until, quota := d.limit.Until(); until.After(from) {
+			d.attempt.Wait(spec.Wait{For: spec.WaitLimit, Model: c.model, Until: until, Quota: quota})
+		}
+		if err := d.limit.Wait(ctx); err != nil {
+			return nil, err
+		}
+		waited += time.Since(from)
+		resp, err := d.send(ctx, r, body)
+		if err != nil || resp.StatusCode != http.StatusTooManyRequests || waited > maxWait {
+			return resp, err
+		}
+		refusal, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
+			return nil, fmt.Errorf("read a refusal: %w", err)
+		}
+		if !d.limit.Refused(ctx, cand, model.FromStatus(resp.StatusCode, resp.Header, refusal), limited) {
+			resp.Body = io.NopCloser(bytes.NewReader(refusal))
+			return resp, nil
+		}
+	}
+}
+
+// send sends a request with the key.
+func (d *door) send(ctx context.Context, r *http.Request, body []byte) (*http.Response, error) {
+	to := *d.base
+	to.Path += strings.TrimPrefix(r.URL.Path, d.form.under)
+	query := r.URL.Query()
+	query.Del("key")
+	to.RawQuery = query.Encode()
+	out, err := http.NewRequestWithContext(ctx, r.Method, to.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	passHeader(out.Header, r.Header)
+	d.form.sign(out.Header, d.service.Key)
+	resp, err := d.client.Do(out) //nolint:gosec // the address is the one that a person has set up
+	if err != nil {
+		return nil, model.AsError(err).Hide(d.service.Key)
+	}
+	return resp, nil
+}
+
+// passRefusal passes a refusal on, without the key: services name the key that they refuse.
+func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
+	if resp.StatusCode < 400 {
+		d.refuse(w, http.StatusBadGateway, kindUpstream, "the service redirects: set its final address")
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	if err != nil || resp.StatusCode == http.StatusUnauthorized || len(d.service.Key) > 0 && bytes.Contains(body, []byte(d.service.Key)) {
+		d.refuse(w, resp.StatusCode, kindUpstream, "the service refuses the call: "+http.StatusText(resp.StatusCode))
+		return
+	}
+	passHeader(w.Header(), resp.Header)
+	w.WriteHeader(resp.StatusCode)
+	_, _ = w.Write(body) // a program that has gone needs no answer
+}
+
+// refuse answers in the words of the service. Clients of all forms do not try again.
+func (d *door) refuse(w http.ResponseWriter, status int, kind, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Should-Retry", "false")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(d.form.refusal(kind, "Divisi: "+why)) // a program that has gone needs no answer
+}
+
+// kept are headers that belong to one connection, or to the login.
+var kept = []string{
+	"Accept-Encoding", "Authorization", "Connection", "Content-Length", "Cookie", "Host", "Keep-Alive", "Proxy-Authorization",
+	"Proxy-Connection", "Set-Cookie", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Api-Key", "X-Goog-Api-Key",
+}
+
+func passHeader(to, from http.Header) {
+	maps.Copy(to, from)
+	for _, name := range kept {
+		to.Del(name)
+	}
+}
+
+// flusher passes each piece on as it comes.
+type flusher struct {
+	w       io.Writer
+	control *http.ResponseController
+}
+
+// Write implements io.Writer.
+func (f *flusher) Write(p []byte) (int, error) {
+	n, err := f.w.Write(p)
+	if err == nil {
+		err = f.control.Flush()
+	}
+	return n, err
+}

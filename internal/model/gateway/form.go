@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// The forms in which agents call services.
+const (
+	Anthropic = "anthropic"
+	OpenAI    = "openai"
+	Gemini    = "gemini"
+)
+
+// form is the language of one service.
+type form struct {
+	// base is the service's own address, env the variables by which programs are given another address and a key.
+	base          string
+	address, keys []string
+	// under is what programs expect behind the address.
+	under string
+	// call reads a request; nil where the path is none of the service's.
+	call func(path string, body []byte) *call
+	// sign sets the key, and returns the one that was there.
+	token func(http.Header) string
+	sign  func(h http.Header, key string)
+	// read adds what one event of an answer says to the use so far, and reports whether it is the last word.
+	read func(event []byte, u *spec.Usage) bool
+	// refusal is the body of an error.
+	refusal func(kind, why string) any
+}
+
+// call is one request to a model.
+type call struct {
+	model string
+	// most is the bound of its answer in tokens; 0 where it names none.
+	most int
+	// free reports that the call asks for no answer of a model, such as a list of models or a count of tokens.
+	free bool
+}
+
+var forms = map[string]*form{Anthropic: &anthropic, OpenAI: &openAI, Gemini: &gemini}
+
+// Forms are the names of the forms, sorted.
+func Forms() []string { return slices.Sorted(maps.Keys(forms)) }
+
+// bearer is the token of an Authorization header.
+func bearer(h http.Header) string {
+	token, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	return token
+}
+
+// largest sets a count to what an event says, where that is more: counts of one answer only grow.
+func largest(count *int, said float64) {
+	if said > float64(*count) {
+		*count = int(min(said, spec.MaxCount))
+	}
+}

@@ -1,0 +1,108 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/model"
+	"divisi/internal/spec"
+)
+
+// Service is where calls go, in which form, with which key. Base is the address as the programs of the form are given it; empty for
+// the service's own. No models are all.
+type Service struct {
+	Form, Base, Key string
+	Models          []string
+}
+
+// Gateway passes calls on to one service. It is safe for concurrent use.
+type Gateway struct {
+	service Service
+	form    *form
+	base    *url.URL
+	client  *http.Client
+	budget  *model.Budget
+	limit   *model.RateLimit
+}
+
+// New makes a gateway. budget and limit are those of all calls of the process.
+func New(s Service, budget *model.Budget, limit *model.RateLimit) (*Gateway, error) {
+	f := forms[s.Form]
+	if f == nil {
+		return nil, fmt.Errorf("unknown form %q of a model's service: it is one of %s", s.Form, strings.Join(Forms(), ", "))
+	}
+	base, err := url.Parse(strings.TrimRight(cmp.Or(s.Base, f.base), "/"))
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
+		return nil, fmt.Errorf("the address %q of the service is no http address", s.Base)
+	}
+	limit.Serve(map[string]string{"": model.Account(s.Form, base.String(), s.Key)})
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second,
+		DisableCompression: true, // bytes are passed on as they come, and the use is read from them
+	}
+	return &Gateway{service: s, form: f, base: base, budget: budget, limit: limit, client: &http.Client{
+		Transport: transport,
+		// The key is in a header that net/http would carry to any other host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Close closes idle connections.
+func (g *Gateway) Close() { g.client.CloseIdleConnections() }
+
+// Environ are the variables with which a program finds the gateway at an address, such as http://127.0.0.1:61080, and is let in.
+func (g *Gateway) Environ(address, token string) []string {
+	var env []string
+	for _, name := range g.form.address {
+		env = append(env, name+"="+address+g.form.under)
+	}
+	for _, name := range g.form.keys {
+		env = append(env, name+"="+token)
+	}
+	return env
+}
+
+// Use is the use of one call. Estimated reports that the answer broke off before the service had said its use: the tokens are those
+// that were reserved.
+type Use struct {
+	Model     string
+	Usage     spec.Usage
+	Estimated bool
+	Bytes     int
+	Took      time.Duration
+}
+
+// Attempt is the owner of a token, and what its calls tell. Pay is called once for each call that a model has answered, when it is
+// over, and Wait before a call waits; both on the goroutine of the call.
+type Attempt struct {
+	Token string
+	Pay   func(Use)
+	Wait  func(spec.Wait)
+}
+
+// For serves the calls of one attempt.
+func (g *Gateway) For(a Attempt) http.Handler { return &door{g, a} }
+
+// allows reports whether the service may be asked for a model.
+func (g *Gateway) allows(name string) bool {
+	return name != "" && (len(g.service.Models) == 0 || slices.Contains(g.service.Models, name))
+}
+
+// reserve takes the tokens of a call from the budget, for which it may wait.
+func (g *Gateway) reserve(ctx context.Context, a *Attempt, c *call, size int) (tokens int, err *model.Error) {
+	if c.free || g.budget == nil {
+		return 0, nil
+	}
+	tokens = model.EstimateBytes(size) + cmp.Or(c.most, model.Lookup(c.model).MaxOutput)
+	return tokens, g.budget.Reserve(ctx, tokens, func(why string) {
+		a.Wait(spec.Wait{For: spec.WaitBudget, Model: c.model, Why: why})
+	})
+}

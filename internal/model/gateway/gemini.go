@@ -1,0 +1,52 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"divisi/internal/model"
+	"divisi/internal/spec"
+)
+
+// gemini is the Gemini API.
+var gemini = form{
+	base: "https://generativelanguage.googleapis.com", address: []string{"GOOGLE_GEMINI_BASE_URL"}, keys: []string{"GEMINI_API_KEY"},
+	call: func(path string, body []byte) *call {
+		var r struct {
+			Config struct {
+				Most int `json:"maxOutputTokens"`
+			} `json:"generationConfig"`
+		}
+		_, named, found := strings.Cut(path, "/models")
+		name, method, _ := strings.Cut(strings.TrimPrefix(named, "/"), ":")
+		switch {
+		case !found || strings.Contains(name, "/"):
+		case (method == "generateContent" || method == "streamGenerateContent") && json.Unmarshal(body, &r) == nil:
+			return &call{model: name, most: r.Config.Most}
+		case method == "" || method == "countTokens":
+			return &call{free: true}
+		}
+		return nil
+	},
+	token: func(h http.Header) string { return h.Get("X-Goog-Api-Key") },
+	sign:  func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
+	read: func(event []byte, u *spec.Usage) (last bool) {
+		var e genai.GenerateContentResponse
+		if json.Unmarshal(event, &e) != nil || e.UsageMetadata == nil {
+			return false
+		}
+		said := model.UsageOf(e.UsageMetadata)
+		largest(&u.Prompt, float64(said.Prompt))
+		largest(&u.Cached, float64(said.Cached))
+		largest(&u.Output, float64(said.Output))
+		largest(&u.Thoughts, float64(said.Thoughts))
+		largest(&u.ToolUse, float64(said.ToolUse))
+		return len(e.Candidates) > 0 && e.Candidates[0] != nil && e.Candidates[0].FinishReason != ""
+	},
+	refusal: func(kind, why string) any {
+		return map[string]any{"error": map[string]any{"code": http.StatusForbidden, "status": kind, "message": why}}
+	},
+}

@@ -1,0 +1,73 @@
+package gateway
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"divisi/internal/spec"
+)
+
+// openAI is the API of OpenAI: responses, and chat completions.
+var openAI = form{
+	base: "https://api.openai.com/v1", address: []string{"OPENAI_BASE_URL"}, keys: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+	under: "/v1",
+	call: func(path string, body []byte) *call {
+		var r struct {
+			Model           string `json:"model"`
+			Output          int    `json:"max_output_tokens"`
+			Most            int    `json:"max_tokens"`
+			MostCompletions int    `json:"max_completion_tokens"`
+		}
+		switch {
+		case (path == "/responses" || path == "/chat/completions") && json.Unmarshal(body, &r) == nil:
+			return &call{model: r.Model, most: cmp.Or(r.Output, r.MostCompletions, r.Most)}
+		case path == "/models", strings.HasPrefix(path, "/models/"):
+			return &call{free: true}
+		}
+		return nil
+	},
+	token: bearer,
+	sign:  func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
+	read:  readOpenAI,
+	refusal: func(kind, why string) any {
+		return map[string]any{"error": map[string]any{"type": kind, "code": kind, "message": why}}
+	},
+}
+
+// readOpenAI reads the events of both APIs, or a whole answer. Cached tokens are in its input, thoughts in its output.
+func readOpenAI(event []byte, u *spec.Usage) (last bool) {
+	type details struct {
+		Cached   float64 `json:"cached_tokens"`
+		Thoughts float64 `json:"reasoning_tokens"`
+	}
+	type usage struct {
+		Input         float64 `json:"input_tokens"`
+		InputDetails  details `json:"input_tokens_details"`
+		Output        float64 `json:"output_tokens"`
+		OutputDetails details `json:"output_tokens_details"`
+
+		Prompt            float64 `json:"prompt_tokens"`
+		PromptDetails     details `json:"prompt_tokens_details"`
+		Completion        float64 `json:"completion_tokens"`
+		CompletionDetails details `json:"completion_tokens_details"`
+	}
+	var e struct {
+		Response struct{ Usage *usage }
+		Usage    *usage
+	}
+	if json.Unmarshal(event, &e) != nil {
+		return false
+	}
+	said := cmp.Or(e.Response.Usage, e.Usage)
+	if said == nil {
+		return false
+	}
+	thoughts := max(said.OutputDetails.Thoughts, said.CompletionDetails.Thoughts)
+	largest(&u.Prompt, max(said.Input, said.Prompt))
+	largest(&u.Cached, max(said.InputDetails.Cached, said.PromptDetails.Cached))
+	largest(&u.Thoughts, thoughts)
+	largest(&u.Output, max(said.Output, said.Completion)-thoughts)
+	return true
+}
