@@ -23,6 +23,7 @@ func (r *Role) Validate(env Env) []Problem {
 	r.executorProblems(v)
 	r.modelProblems(v)
 	r.secretProblems(v)
+	r.gatewayProblems(v)
 	r.hostProblems(v)
 	r.delegateProblems(v, env.Roles)
 	r.toolProblems(v)

@@ -11,11 +11,11 @@ import (
 )
 
 // models connects to the models of the roles that this worker serves, or to a recording of them.
-func (w *Work) models(ctx context.Context, rate *model.RateLimit) (model.Model, error) {
+func (w *Work) models(ctx context.Context, rate *model.RateLimit, budget *model.Budget) (model.Model, error) {
 	s := &run.Spec{Project: w.Setup.Project, Roles: w.Setup.Roles, Plan: w.party().plan()}
 	tape := needs.Tape{Run: w.Run, Record: w.Record, Replay: w.Replay, Gap: w.gap}
 	m, end, err := needs.Models(ctx, s, tape, func() model.Policy {
-		return model.Policy{RateLimit: rate, Outage: s.Project.Outage(), Budget: w.party().budget()}
+		return model.Policy{RateLimit: rate, Outage: s.Project.Outage(), Budget: budget}
 	})
 	w.Later(end)
 	return m, err

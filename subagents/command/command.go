@@ -69,7 +69,12 @@ type Executor struct {
 	// Pay is told what a coding agent has used of each model, with its cost or price, however it ended, and when its work is
 	// saved: what it has used may stop the run. It may be nil.
 	Pay func(context.Context, []wire.Spent) error
+	// Calls are shared by the gateways of roles that name one.
+	Calls Calls
 
+	service *service
+	// given are the secrets that the program is given.
+	given Secrets
 	// links are the symbolic links among the files of the task.
 	links []string
 }
@@ -78,6 +83,14 @@ type Executor struct {
 func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 	ctx, cancel := c.Bounds.Deadline(ctx)
 	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var err error
+	c.given = c.Secrets
+	if c.service, err = c.openService(ctx, stop); err != nil {
+		return wire.Failed(wire.FaultCommand, err.Error(), ""), nil
+	}
+	defer c.service.close()
 	var rep report
 	r, err := c.carryOut(ctx, &rep)
 	r.Said, r.Unmetered = rep.words, rep.unmetered
@@ -117,8 +130,11 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	reader := bill.NewReader(c.Assignment.Role.Usage)
 	out, err := c.start(ctx, run, given, reader)
 	printed := c.Secrets.hideInBill(reader.Bill())
-	rep.used = append(rep.used, printed.Lines...)
-	rep.unmetered = rep.unmetered || out != nil && c.Assignment.Role.Usage != "" && len(printed.Lines) == 0
+	metered := c.service.gateway != nil || len(printed.Lines) > 0
+	if c.service.gateway == nil {
+		rep.used = append(rep.used, printed.Lines...)
+	}
+	rep.unmetered = rep.unmetered || out != nil && c.Assignment.Role.Usage != "" && !metered
 	rep.words = cmp.Or(text.Tail(printed.Answer, maxOutput), rep.words)
 	var r spec.Result
 	switch cause := context.Cause(ctx); {
@@ -150,7 +166,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	if rep.said.Len() < gate.MaxTail {
 		rep.said.WriteString(said)
 	}
-	if agent := c.Assignment.Role.Usage; agent != "" && len(printed.Lines) == 0 {
+	if agent := c.Assignment.Role.Usage; agent != "" && !metered {
 		rep.deviations = append(rep.deviations, run.on("its use is not known: its output has no figures of "+agent))
 	}
 	return nil, nil
@@ -163,10 +179,11 @@ func (c *Executor) start(ctx context.Context, run commandRun, given any, heard i
 		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
 	}
 	c.doing("running " + text.Clip(strings.Join(run.args, " "), maxSaid))
+	network, hosts := c.service.hosts(&c.Assignment.Role)
 	out, err := sandbox.Run(ctx, sandbox.Command{
-		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.Secrets, TaskEnv(c.Assignment, run.files)),
-		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
-		Loopback: c.Assignment.Role.Loopback, Hosts: c.Assignment.Role.Hosts,
+		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.given, TaskEnv(c.Assignment, run.files)),
+		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: network,
+		Loopback: c.Assignment.Role.Loopback, Hosts: hosts, Own: c.service.own(),
 		Stdin: input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said, Sink: heard, MaxSink: math.MaxInt64,
 	})
 	if err != nil || !out.Success() {

@@ -40,6 +40,8 @@ type Spent struct {
 	Took time.Duration `json:"took_ns,omitempty"`
 	// Bytes is the size of the request; estimates of later ones are calibrated by it.
 	Bytes int `json:"bytes,omitempty"`
+	// Estimated reports that the answer broke off before the service had said its use: the tokens are those that were reserved.
+	Estimated bool `json:"estimated,omitempty"`
 }
 
 // Tooled is the data of a tool event.

@@ -367,5 +367,6 @@ func (at *attempt) command() *command.Executor {
 		Readable: at.readable, Tree: at.tree(), Lost: at.lost, Held: at.held,
 		Secrets: command.SecretsOf(&at.assignment.Role, at.worker.cfg.Environ), WriteSet: at.writeSet(), Bounds: at.bounds(),
 		Room: at.lacks, Remaining: at.remaining(), Tracked: at.tracked, Doing: at.progress.doing, Pay: at.pay,
+		Calls: at.worker.cfg.Calls,
 	}
 }

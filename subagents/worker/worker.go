@@ -25,6 +25,7 @@ import (
 	"divisi/subagents/agent"
 	"divisi/subagents/brief"
 	"divisi/subagents/checkout"
+	"divisi/subagents/command"
 	"divisi/subagents/environment"
 	"divisi/subagents/gate"
 	"divisi/subagents/journal"
@@ -85,6 +86,8 @@ type Config struct {
 	Fetch func(ctx context.Context, commit string) error
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
+	// Calls are shared by the gateways of commands.
+	Calls command.Calls
 	// Owner holds the grants of the machine's owner to commands; Accept returns why an assignment must not be executed here,
 	// nil for all of them.
 	Owner  sandbox.Owner

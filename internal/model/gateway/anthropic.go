@@ -10,7 +10,7 @@ import (
 
 // anthropic is the Messages API of Anthropic.
 var anthropic = form{
-	base: "https://api.anthropic.com", address: []string{"ANTHROPIC_BASE_URL"}, keys: []string{"ANTHROPIC_API_KEY"},
+	base: "https://api.anthropic.com",
 	call: func(path string, body []byte) *call {
 		var r struct {
 			Model string `json:"model"`

@@ -9,18 +9,10 @@ import (
 	"divisi/internal/spec"
 )
 
-// The forms in which agents call services.
-const (
-	Anthropic = "anthropic"
-	OpenAI    = "openai"
-	Gemini    = "gemini"
-)
-
 // form is the language of one service.
 type form struct {
-	// base is the service's own address, env the variables by which programs are given another address and a key.
-	base          string
-	address, keys []string
+	// base is the service's own address.
+	base string
 	// under is what programs expect behind the address.
 	under string
 	// call reads a request; nil where the path is none of the service's.
@@ -43,7 +35,7 @@ type call struct {
 	free bool
 }
 
-var forms = map[string]*form{Anthropic: &anthropic, OpenAI: &openAI, Gemini: &gemini}
+var forms = map[string]*form{spec.GatewayAnthropic: &anthropic, spec.GatewayOpenAI: &openAI, spec.GatewayGemini: &gemini}
 
 // Forms are the names of the forms, sorted.
 func Forms() []string { return slices.Sorted(maps.Keys(forms)) }

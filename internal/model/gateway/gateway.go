@@ -60,11 +60,9 @@ func (g *Gateway) Close() { g.client.CloseIdleConnections() }
 
 // Environ are the variables with which a program finds the gateway at an address, such as http://127.0.0.1:61080, and is let in.
 func (g *Gateway) Environ(address, token string) []string {
-	var env []string
-	for _, name := range g.form.address {
-		env = append(env, name+"="+address+g.form.under)
-	}
-	for _, name := range g.form.keys {
+	vars := spec.GatewayVarsOf(g.service.Form)
+	env := []string{vars.Address + "=" + address + g.form.under}
+	for _, name := range vars.Keys {
 		env = append(env, name+"="+token)
 	}
 	return env

@@ -35,7 +35,7 @@ type asked struct {
 }
 
 var asks = map[string]asked{
-	gateway.Anthropic: {
+	spec.GatewayAnthropic: {
 		path: "/v1/messages", body: `{"model":"claude-x","max_tokens":100,"stream":true,"messages":[]}`, header: "X-Api-Key",
 		stream: []string{
 			`{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"output_tokens":1}}}`,
@@ -45,7 +45,7 @@ var asks = map[string]asked{
 		whole: `{"type":"message","usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"output_tokens":7}}`,
 		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7},
 	},
-	gateway.OpenAI: {
+	spec.GatewayOpenAI: {
 		path: "/v1/responses", body: `{"model":"gpt-x","max_output_tokens":100,"stream":true}`, header: "Authorization",
 		stream: []string{
 			`{"type":"response.output_text.delta","delta":"hi"}`,
@@ -54,7 +54,7 @@ var asks = map[string]asked{
 		whole: `{"usage":{"prompt_tokens":45,"prompt_tokens_details":{"cached_tokens":30},"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":2}}}`,
 		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7, Thoughts: 2},
 	},
-	gateway.Gemini: {
+	spec.GatewayGemini: {
 		path: "/v1beta/models/gemini-x:streamGenerateContent", body: `{"generationConfig":{"maxOutputTokens":100}}`, header: "X-Goog-Api-Key",
 		stream: []string{
 			`{"candidates":[{"content":{"parts":[{"text":"h"}]}}],"usageMetadata":{"promptTokenCount":45,"candidatesTokenCount":1}}`,
@@ -158,7 +158,7 @@ func TestAnAnswerIsPassedOnAndItsUseRead(t *testing.T) {
 
 func TestWhatIsNotPassedOn(t *testing.T) {
 	t.Parallel()
-	a := asks[gateway.Anthropic]
+	a := asks[spec.GatewayAnthropic]
 	for name, c := range map[string]struct {
 		path, body, token, says string
 		status                  int
@@ -175,7 +175,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var came atomic.Int32
-			b := newBench(t, gateway.Service{Form: gateway.Anthropic, Models: []string{"claude-x"}}, nil,
+			b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic, Models: []string{"claude-x"}}, nil,
 				func(http.ResponseWriter, *http.Request) { came.Add(1) })
 			ask := asked{path: a.path, body: a.body, header: a.header}
 			if c.path != "" {
@@ -204,13 +204,13 @@ func TestAServiceThatTellsTheKey(t *testing.T) {
 		http.StatusUnauthorized: "Incorrect API key provided", http.StatusBadRequest: "your key " + key + " is of another project",
 		http.StatusFound: "",
 	} {
-		b := newBench(t, gateway.Service{Form: gateway.OpenAI}, nil, func(w http.ResponseWriter, r *http.Request) {
+		b := newBench(t, gateway.Service{Form: spec.GatewayOpenAI}, nil, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "https://elsewhere.example/?key="+key)
 			w.Header().Set("Set-Cookie", key)
 			w.WriteHeader(status)
 			_, _ = io.WriteString(w, answer)
 		})
-		a := asks[gateway.OpenAI]
+		a := asks[spec.GatewayOpenAI]
 		_, body, err := b.ask(t.Context(), a, token)
 		require.NoError(t, err)
 		require.NotContains(t, body, key)
@@ -222,8 +222,8 @@ func TestAServiceThatTellsTheKey(t *testing.T) {
 func TestARateLimitIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	var came atomic.Int32
-	a := asks[gateway.Gemini]
-	b := newBench(t, gateway.Service{Form: gateway.Gemini}, nil, func(w http.ResponseWriter, _ *http.Request) {
+	a := asks[spec.GatewayGemini]
+	b := newBench(t, gateway.Service{Form: spec.GatewayGemini}, nil, func(w http.ResponseWriter, _ *http.Request) {
 		if came.Add(1) == 1 {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -242,8 +242,8 @@ func TestARateLimitIsWaitedFor(t *testing.T) {
 // A quota of a day is passed on, and the model is not asked again.
 func TestAQuotaOfADayIsPassedOn(t *testing.T) {
 	t.Parallel()
-	a := asks[gateway.Anthropic]
-	b := newBench(t, gateway.Service{Form: gateway.Anthropic}, nil, func(w http.ResponseWriter, _ *http.Request) {
+	a := asks[spec.GatewayAnthropic]
+	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, nil, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "7200")
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"rate_limit_error","message":"daily"}}`)
@@ -259,9 +259,9 @@ func TestAQuotaOfADayIsPassedOn(t *testing.T) {
 // A stream that breaks off counts what was reserved, and reaches the program as broken.
 func TestABrokenStreamCountsItsReservation(t *testing.T) {
 	t.Parallel()
-	a := asks[gateway.Anthropic]
+	a := asks[spec.GatewayAnthropic]
 	budget := model.NewBudget(1_000, 0)
-	b := newBench(t, gateway.Service{Form: gateway.Anthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
+	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, events(a.stream[:2]))
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
@@ -280,8 +280,8 @@ func TestNothingAboveTheBudget(t *testing.T) {
 	t.Parallel()
 	const limit = 5_000
 	budget := model.NewBudget(limit, 0)
-	a := asks[gateway.Anthropic]
-	b := newBench(t, gateway.Service{Form: gateway.Anthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
+	a := asks[spec.GatewayAnthropic]
+	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
 		switch rand.N(4) {
 		case 0:
 			_, _ = io.WriteString(w, events(a.stream[:1]))
@@ -324,13 +324,13 @@ func TestNothingAboveTheBudget(t *testing.T) {
 
 func TestEnviron(t *testing.T) {
 	t.Parallel()
-	g, err := gateway.New(gateway.Service{Form: gateway.OpenAI, Key: key}, nil, model.NewRateLimit(nil))
+	g, err := gateway.New(gateway.Service{Form: spec.GatewayOpenAI, Key: key}, nil, model.NewRateLimit(nil))
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"OPENAI_BASE_URL=http://127.0.0.1:61080/v1", "OPENAI_API_KEY=" + token, "CODEX_API_KEY=" + token,
 	}, g.Environ("http://127.0.0.1:61080", token))
 	_, err = gateway.New(gateway.Service{Form: "other"}, nil, model.NewRateLimit(nil))
 	require.ErrorContains(t, err, `unknown form "other" of a model's service: it is one of anthropic, gemini, openai`)
-	_, err = gateway.New(gateway.Service{Form: gateway.OpenAI, Base: "ftp://x"}, nil, model.NewRateLimit(nil))
+	_, err = gateway.New(gateway.Service{Form: spec.GatewayOpenAI, Base: "ftp://x"}, nil, model.NewRateLimit(nil))
 	require.ErrorContains(t, err, "no http address")
 }

@@ -13,7 +13,7 @@ import (
 
 // gemini is the Gemini API.
 var gemini = form{
-	base: "https://generativelanguage.googleapis.com", address: []string{"GOOGLE_GEMINI_BASE_URL"}, keys: []string{"GEMINI_API_KEY"},
+	base: "https://generativelanguage.googleapis.com",
 	call: func(path string, body []byte) *call {
 		var r struct {
 			Config struct {

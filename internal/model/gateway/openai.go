@@ -11,7 +11,7 @@ import (
 
 // openAI is the API of OpenAI: responses, and chat completions.
 var openAI = form{
-	base: "https://api.openai.com/v1", address: []string{"OPENAI_BASE_URL"}, keys: []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+	base:  "https://api.openai.com/v1",
 	under: "/v1",
 	call: func(path string, body []byte) *call {
 		var r struct {

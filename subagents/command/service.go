@@ -1,0 +1,106 @@
+package command
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"divisi/internal/model"
+	"divisi/internal/model/gateway"
+	"divisi/internal/sandbox"
+	"divisi/internal/spec"
+	"divisi/subagents/wire"
+)
+
+// Calls are what all calls of models share in the process: the budget, nil for none, and the rate limit.
+type Calls struct {
+	Budget *model.Budget
+	Limit  *model.RateLimit
+}
+
+// service is the gateway of one attempt: its program calls models through it, and never sees the key. Without a gateway in the role
+// it is empty.
+type service struct {
+	c       *Executor
+	gateway *gateway.Gateway
+	ctx     context.Context //nolint:containedctx // of the attempt: calls come on goroutines of their own
+	stop    context.CancelCauseFunc
+}
+
+// openService makes the gateway of a role that names one, and takes its key out of what the program is given.
+func (c *Executor) openService(ctx context.Context, stop context.CancelCauseFunc) (*service, error) {
+	s := &service{c: c, ctx: ctx, stop: stop}
+	role := &c.Assignment.Role
+	if role.Gateway == "" {
+		return s, nil
+	}
+	given := gateway.Service{Form: role.Gateway}
+	for _, name := range role.Models {
+		given.Models = append(given.Models, c.Assignment.Project.ModelName(name))
+	}
+	vars := spec.GatewayVarsOf(role.Gateway)
+	c.given = nil
+	for _, v := range c.Secrets {
+		switch name, value, _ := strings.Cut(v, "="); {
+		case slices.Contains(vars.Keys, name):
+			given.Key = value
+		case name == vars.Address:
+			given.Base = value
+		default:
+			c.given = append(c.given, v)
+		}
+	}
+	g, err := gateway.New(given, c.Calls.Budget, c.Calls.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("open the gateway of %s: %w", c.Assignment.Agent(), err)
+	}
+	s.gateway = g
+	return s, nil
+}
+
+// own is the gateway as one run of the program finds it, with a token that no other has.
+func (s *service) own() sandbox.Own {
+	if s.gateway == nil {
+		return sandbox.Own{}
+	}
+	token := rand.Text()
+	return sandbox.Own{
+		Handler: s.gateway.For(gateway.Attempt{Token: token, Pay: s.pay, Wait: s.wait}),
+		Environ: func(address string) []string { return s.gateway.Environ(address, token) },
+	}
+}
+
+// pay notes the use of one call. What cannot be noted ends the attempt.
+func (s *service) pay(u gateway.Use) {
+	if s.c.Pay == nil {
+		return
+	}
+	role := &s.c.Assignment.Role
+	spent := wire.Spent{
+		Usage: u.Usage, Model: u.Model, Took: u.Took, Bytes: u.Bytes, Estimated: u.Estimated,
+		Price: model.RowOf(&s.c.Assignment.Project, time.Now(), u.Model), Tier: role.Tier,
+	}
+	if err := s.c.Pay(s.ctx, []wire.Spent{spent}); err != nil {
+		s.stop(fmt.Errorf("note the use of %s: %w", s.c.Assignment.Agent(), err))
+	}
+}
+
+func (s *service) wait(w spec.Wait) { s.c.doing(w.String()) }
+
+func (s *service) close() {
+	if s.gateway != nil {
+		s.gateway.Close()
+	}
+}
+
+// hosts are those that the proxy connects the command to. A role with a gateway and without the network reaches no host: an address
+// of this machine is refused as such.
+func (s *service) hosts(role *spec.Role) (network bool, hosts []string) {
+	if s.gateway != nil && !role.Network {
+		return true, []string{"127.0.0.1"}
+	}
+	return role.Network, slices.Clone(role.Hosts)
+}
