@@ -61,8 +61,8 @@ func (r *Role) executorProblems(v *problems) {
 	if r.Executor == "" && r.Name != RoleTester {
 		v.addf("executor", "", "role %q has no executor: only %s can be its gates alone", r.Name, RoleTester)
 	}
-	if r.Name == RoleMaster && r.Runs(ExecutorCommand) {
-		v.addf("executor", ExecutorModel, "the master is a model")
+	if r.Name == RoleMaster && len(r.Chain) > 0 {
+		v.addf("executor", "", "the master has one executor: what it answers, no gate rejects")
 	}
 	if r.Proves != "" && !r.Writes {
 		v.addf("proves", "", "proves is for a role that writes tests, and role %q writes nothing", r.Name)
@@ -141,7 +141,7 @@ func (r *Role) modelProblems(v *problems) {
 		{"command", ExecutorCommand, len(r.Command) > 0},
 		{"secrets", ExecutorCommand, len(r.Secrets) > 0},
 		{"usage", ExecutorCommand, r.Usage != ""},
-		{"tools", ExecutorModel, len(r.Tools) > 0},
+		{"tools", ExecutorModel, len(r.Tools) > 0 && r.Name != RoleMaster},
 		{"model", ExecutorModel, r.Model != ""},
 		{"fallback", ExecutorModel, len(r.Fallback) > 0},
 		{"thinking", ExecutorModel, r.Thinking != ""},
@@ -167,9 +167,6 @@ func (r *Role) secretProblems(v *problems) {
 		case slices.Contains(RepositoryVars, name):
 			v.addf(path, "", namesRepository, name)
 		}
-	}
-	if len(r.Secrets) > 0 && BuiltInRole(r.Name) {
-		v.addf("secrets", "", "role %s is built in, and built-in roles see no secrets: give your role a name of its own", r.Name)
 	}
 }
 

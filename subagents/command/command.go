@@ -83,16 +83,15 @@ type Executor struct {
 func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
 	ctx, cancel := c.Bounds.Deadline(ctx)
 	defer cancel()
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	var err error
 	c.given = c.Secrets
-	if c.service, err = c.openService(ctx, stop); err != nil {
+	if c.service, err = c.openService(ctx); err != nil {
 		return wire.Failed(wire.FaultCommand, err.Error(), ""), nil
 	}
 	defer c.service.close()
 	var rep report
 	r, err := c.carryOut(ctx, &rep)
+	err = errors.Join(err, c.service.fault())
 	r.Said, r.Unmetered = rep.words, rep.unmetered
 	if unpaid := c.pay(ctx, rep.used); unpaid != nil {
 		return spec.Result{}, errors.Join(err, unpaid)
@@ -128,7 +127,7 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	given := inputOf(c.Assignment)
 	given.Files = list(run.files)
 	reader := bill.NewReader(c.Assignment.Role.Usage)
-	out, err := c.start(ctx, run, given, reader)
+	out, err := c.start(ctx, run, given, reader, c.said)
 	printed := c.Secrets.hideInBill(reader.Bill())
 	metered := c.service.gateway != nil || len(printed.Lines) > 0
 	if c.service.gateway == nil {
@@ -172,8 +171,10 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	return nil, nil
 }
 
-// start runs the program once, with its input as JSON. heard is given its output.
-func (c *Executor) start(ctx context.Context, run commandRun, given any, heard io.Writer) (*sandbox.Output, error) {
+// start runs the program once, with its input as JSON. Its output goes to sink, and to heard as it comes.
+func (c *Executor) start(
+	ctx context.Context, run commandRun, given any, sink io.Writer, heard func([]byte),
+) (*sandbox.Output, error) {
 	input, err := json.Marshal(given)
 	if err != nil {
 		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
@@ -184,7 +185,7 @@ func (c *Executor) start(ctx context.Context, run commandRun, given any, heard i
 		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.given, TaskEnv(c.Assignment, run.files)),
 		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: network,
 		Loopback: c.Assignment.Role.Loopback, Hosts: hosts, Own: c.service.own(),
-		Stdin: input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: c.said, Sink: heard, MaxSink: math.MaxInt64,
+		Stdin: input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: heard, Sink: sink, MaxSink: math.MaxInt64,
 	})
 	if err != nil || !out.Success() {
 		err = cmp.Or(c.Room.Lack(append([]string{c.Place.Temp, c.Dir}, c.Writable...)...), err)

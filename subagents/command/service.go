@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"divisi/internal/model"
@@ -27,12 +28,15 @@ type service struct {
 	c       *Executor
 	gateway *gateway.Gateway
 	ctx     context.Context //nolint:containedctx // of the attempt: calls come on goroutines of their own
-	stop    context.CancelCauseFunc
+
+	mu sync.Mutex
+	// unpaid is why a use could not be noted.
+	unpaid error
 }
 
 // openService makes the gateway of a role that names one, and takes its key out of what the program is given.
-func (c *Executor) openService(ctx context.Context, stop context.CancelCauseFunc) (*service, error) {
-	s := &service{c: c, ctx: ctx, stop: stop}
+func (c *Executor) openService(ctx context.Context) (*service, error) {
+	s := &service{c: c, ctx: ctx}
 	role := &c.Assignment.Role
 	if role.Gateway == "" {
 		return s, nil
@@ -73,7 +77,7 @@ func (s *service) own() sandbox.Own {
 	}
 }
 
-// pay notes the use of one call. What cannot be noted ends the attempt.
+// pay notes the use of one call. What cannot be noted ends the attempt, once its program has ended.
 func (s *service) pay(u gateway.Use) {
 	if s.c.Pay == nil {
 		return
@@ -84,8 +88,17 @@ func (s *service) pay(u gateway.Use) {
 		Price: model.RowOf(&s.c.Assignment.Project, time.Now(), u.Model), Tier: role.Tier,
 	}
 	if err := s.c.Pay(s.ctx, []wire.Spent{spent}); err != nil {
-		s.stop(fmt.Errorf("note the use of %s: %w", s.c.Assignment.Agent(), err))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.unpaid = fmt.Errorf("note the use of %s: %w", s.c.Assignment.Agent(), err)
 	}
+}
+
+// fault is why a use could not be noted; nil where all was.
+func (s *service) fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unpaid
 }
 
 func (s *service) wait(w spec.Wait) { s.c.doing(w.String()) }

@@ -37,7 +37,7 @@ func (c *Executor) Together(ctx context.Context, tasks []spec.Task) (took time.D
 	}
 	given.Files = list(runs[0].files)
 	began := time.Now()
-	out, err := c.start(ctx, runs[0], given, io.Discard)
+	out, err := c.start(ctx, runs[0], given, io.Discard, c.said)
 	took = time.Since(began)
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, limit.ErrTime):

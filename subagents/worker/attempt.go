@@ -174,10 +174,10 @@ func (at *attempt) executor(ctx context.Context) (e Executor, done func(), err e
 	switch {
 	case tests(at.assignment):
 		return at.tester(), func() {}, nil
+	case role.Executor == spec.ExecutorModel, role.Name == spec.RoleMaster:
+		return at.agent(ctx)
 	case role.Executor == spec.ExecutorCommand:
 		return at.command(), func() {}, nil
-	case role.Executor == spec.ExecutorModel:
-		return at.agent(ctx)
 	}
 	return nil, nil, &wire.RefusedError{Err: fmt.Errorf("role %s has the unknown executor %q", role.Name, role.Executor)}
 }

@@ -1,0 +1,153 @@
+// Package anthropictest is a strict fake of Anthropic's Messages API on the wire. Its input are requests with one key, its output the
+// answers that a test scripts, with their use. It thinks of nothing.
+package anthropictest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+)
+
+// Request is what a client asks. Unknown fields are passed over, as clients have many.
+type Request struct {
+	Model     string            `json:"model"`
+	MaxTokens int               `json:"max_tokens"`
+	Stream    bool              `json:"stream"`
+	Messages  []Message         `json:"messages"`
+	Tools     []json.RawMessage `json:"tools"`
+}
+
+// Message is one of the conversation; Content is a text or a list of blocks.
+type Message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// Answer is what the service says: a text, or one call of a tool. Tokens of the prompt are counted by its bytes.
+type Answer struct {
+	Text  string
+	Tool  string
+	Input any
+	// Status is that of a refusal, with RetryAfter in seconds.
+	Status, RetryAfter int
+}
+
+// Server is the fake. It is safe for concurrent use.
+type Server struct {
+	*httptest.Server
+
+	key    string
+	answer func(*Request) Answer
+
+	mu    sync.Mutex
+	calls int
+	spent int
+}
+
+// New makes a server for requests with a key. The caller closes it.
+func New(key string, answer func(*Request) Answer) *Server {
+	s := &Server{key: key, answer: answer}
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
+}
+
+// Calls are the requests that were answered, and the tokens that they used.
+func (s *Server) Calls() (calls, tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls, s.spent
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	var req Request
+	err := json.NewDecoder(r.Body).Decode(&req)
+	switch {
+	case r.Header.Get("X-Api-Key") != s.key:
+		refuse(w, http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
+	case r.Method != http.MethodPost || r.URL.Path != "/v1/messages":
+		refuse(w, http.StatusNotFound, "not_found_error", r.Method+" "+r.URL.Path)
+	case r.Header.Get("Anthropic-Version") == "":
+		refuse(w, http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required")
+	case err != nil || req.Model == "" || req.MaxTokens < 1 || len(req.Messages) == 0:
+		refuse(w, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("model, max_tokens and messages are required (%v)", err))
+	default:
+		s.reply(w, &req)
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, kind, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":%q}}`, kind, why)
+}
+
+func (s *Server) reply(w http.ResponseWriter, req *Request) {
+	a := s.answer(req)
+	if a.Status != 0 {
+		if a.RetryAfter > 0 {
+			w.Header().Set("Retry-After", fmt.Sprint(a.RetryAfter))
+		}
+		refuse(w, a.Status, "rate_limit_error", "scripted")
+		return
+	}
+	in, out := 0, 1+len(a.Text)/4
+	for _, m := range req.Messages {
+		in += 1 + len(m.Content)/4
+	}
+	s.mu.Lock()
+	s.calls++
+	s.spent += in + out
+	id := fmt.Sprintf("msg_%06d", s.calls)
+	s.mu.Unlock()
+	usage := map[string]int{"input_tokens": in, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": out}
+	block, stop := map[string]any{"type": "text", "text": a.Text}, "end_turn"
+	if a.Tool != "" {
+		block, stop = map[string]any{"type": "tool_use", "id": "toolu_" + id, "name": a.Tool, "input": a.Input}, "tool_use"
+	}
+	message := map[string]any{
+		"id": id, "type": "message", "role": "assistant", "model": req.Model, "content": []any{block}, "stop_reason": stop,
+		"stop_sequence": nil, "usage": usage,
+	}
+	if !req.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(message)
+		return
+	}
+	stream(w, message, block, stop, in, out)
+}
+
+// stream sends a message as the events of the API.
+func stream(w http.ResponseWriter, message, block map[string]any, stop string, in, out int) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	send := func(kind string, data map[string]any) {
+		data["type"] = kind
+		text, err := json.Marshal(data)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, text)
+		_ = http.NewResponseController(w).Flush()
+	}
+	message["content"], message["stop_reason"] = []any{}, nil
+	message["usage"] = map[string]int{"input_tokens": in, "output_tokens": 1}
+	send("message_start", map[string]any{"message": message})
+	empty, delta := map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": block["text"]}
+	if block["type"] == "tool_use" {
+		input, err := json.Marshal(block["input"])
+		if err != nil {
+			panic(err)
+		}
+		empty = map[string]any{"type": "tool_use", "id": block["id"], "name": block["name"], "input": map[string]any{}}
+		delta = map[string]any{"type": "input_json_delta", "partial_json": strings.TrimSpace(string(input))}
+	}
+	send("content_block_start", map[string]any{"index": 0, "content_block": empty})
+	send("content_block_delta", map[string]any{"index": 0, "delta": delta})
+	send("content_block_stop", map[string]any{"index": 0})
+	send("message_delta", map[string]any{
+		"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]int{"output_tokens": out},
+	})
+	send("message_stop", map[string]any{})
+}
