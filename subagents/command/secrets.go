@@ -13,10 +13,15 @@ import (
 // Secrets are variables with their values, NAME=value. They are given to a role's command, and kept out of what it reports.
 type Secrets []string
 
-// SecretsOf takes the variables that a role names from an environment. A variable that is not set is left out.
+// SecretsOf takes the variables that a role names from an environment, and the address that its gateway calls. A variable that is not
+// set is left out.
 func SecretsOf(role *spec.Role, environ []string) Secrets {
 	var found Secrets
-	for _, name := range role.Secrets {
+	names := role.Secrets
+	if address := spec.GatewayVarsOf(role.Gateway).Address; address != "" && !slices.Contains(names, address) {
+		names = append(slices.Clone(names), address)
+	}
+	for _, name := range names {
 		for _, v := range slices.Backward(environ) {
 			if n, value, _ := strings.Cut(v, "="); n == name && value != "" {
 				found = append(found, v)

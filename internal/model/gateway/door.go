@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -161,7 +162,7 @@ func (d *door) answer(r *http.Request, c *call, body []byte) (*http.Response, er
 			return nil, err
 		}
 		waited += time.Since(from)
-		resp, err := d.send(ctx, r, body)
+		resp, err := d.send(ctx, r, c, body)
 		if err != nil || resp.StatusCode != http.StatusTooManyRequests || waited > maxWait {
 			return resp, err
 		}
@@ -177,9 +178,9 @@ func (d *door) answer(r *http.Request, c *call, body []byte) (*http.Response, er
 }
 
 // send sends a request with the key.
-func (d *door) send(ctx context.Context, r *http.Request, body []byte) (*http.Response, error) {
+func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) (*http.Response, error) {
 	to := *d.base
-	to.Path += strings.TrimPrefix(r.URL.Path, d.form.under)
+	to.Path += cmp.Or(c.path, strings.TrimPrefix(r.URL.Path, d.form.under))
 	query := r.URL.Query()
 	query.Del("key")
 	to.RawQuery = query.Encode()

@@ -13,8 +13,8 @@ import (
 type form struct {
 	// base is the service's own address.
 	base string
-	// under is what programs expect behind the address.
-	under string
+	// under is what programs expect behind the address, above what some have at its end and others in their paths.
+	under, above string
 	// call reads a request; nil where the path is none of the service's.
 	call func(path string, body []byte) *call
 	// sign sets the key, and returns the one that was there.
@@ -28,6 +28,8 @@ type form struct {
 
 // call is one request to a model.
 type call struct {
+	// path is where the service has it, behind its address; empty for the path as it came.
+	path  string
 	model string
 	// most is the bound of its answer in tokens; 0 where it names none.
 	most int

@@ -38,7 +38,7 @@ func New(s Service, budget *model.Budget, limit *model.RateLimit) (*Gateway, err
 	if f == nil {
 		return nil, fmt.Errorf("unknown form %q of a model's service: it is one of %s", s.Form, strings.Join(Forms(), ", "))
 	}
-	base, err := url.Parse(strings.TrimRight(cmp.Or(s.Base, f.base), "/"))
+	base, err := url.Parse(strings.TrimSuffix(strings.TrimRight(cmp.Or(s.Base, f.base), "/"), f.above))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 		return nil, fmt.Errorf("the address %q of the service is no http address", s.Base)
 	}
