@@ -174,16 +174,13 @@ func Starter(name string) (string, error) {
 	return starter(file, name)
 }
 
-// AgentStarter returns the text of a role file with which a coding agent, one of spec.CodingAgents, does tasks. The error is a
-// *FileError for a name that no role can have.
-func AgentStarter(agent, name string) (string, error) { return starter("agents/"+agent+".md", name) }
-
-func starter(file, name string) (string, error) {
+// starter is an embedded role file with a name, and with further words in the place of others.
+func starter(file, name string, more ...string) (string, error) {
 	text, err := embedded.ReadFile(file)
 	if err != nil {
 		return "", fmt.Errorf("read the built-in %s: %w", file, err)
 	}
-	starter := strings.Replace(string(text), "name: NAME", "name: "+name, 1)
+	starter := strings.NewReplacer(append(more, "name: NAME", "name: "+name)...).Replace(string(text))
 	if _, err := ParseRole(name+".md", starter); err != nil {
 		return "", err
 	}

@@ -38,7 +38,7 @@ func (r *Role) gatewayProblems(v *problems) {
 		v.addf("gateway", "", "gateway needs %s as the only executor, and role %q has %s",
 			ExecutorCommand, r.Name, strings.Join(r.Executors(), ", "))
 	case len(vars.Keys) > 0 && !slices.ContainsFunc(vars.Keys, func(key string) bool { return slices.Contains(r.Secrets, key) }):
-		v.addf("secrets", vars.Keys[0], "the gateway of role %q needs the key of its service: name %s among its secrets",
+		v.addf("secrets", "", "the gateway of role %q needs the key of its service: name %s among its secrets",
 			r.Name, strings.Join(vars.Keys, " or "))
 	}
 }

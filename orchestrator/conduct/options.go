@@ -71,11 +71,13 @@ type File struct {
 // Options describe a new run. Goal or Plan is needed.
 type Options struct {
 	Machine
-	Repo             string // a directory of the repository
-	Base             string // the commit to start from; "" for the one that is checked out, without changes
-	Goal             string // for a master that plans
-	Plan             *File
-	Roles            []File // beside the built-in ones and the repository's
+	Repo  string // a directory of the repository
+	Base  string // the commit to start from; "" for the one that is checked out, without changes
+	Goal  string // for a master that plans
+	Plan  *File
+	Roles []File // beside the built-in ones and the repository's
+	// Agent is the coding agent that takes the built-in roles, one of spec.CodingAgents; empty leaves them to models.
+	Agent            string
 	Prove            string // batch or each; "" for the project's
 	Parallel, Budget int    // agents at once; tokens after which the run stops; 0 for the project's
 	// Reprove is how many of a hundred batches that workers elsewhere have proven another worker proves a second time.

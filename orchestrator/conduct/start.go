@@ -66,6 +66,8 @@ func (o *Options) check() error {
 		return usage.Errorf("use a goal or a plan, not both: the plan file names its own goal")
 	case o.Prove != "" && o.Prove != spec.ProveBatch && o.Prove != spec.ProveEach:
 		return usage.Wrong("prove %q is neither batch nor each", o.Prove)
+	case o.Agent != "" && !slices.Contains(spec.CodingAgents(), o.Agent):
+		return usage.Wrong("agent %q is not one of %s", o.Agent, strings.Join(spec.CodingAgents(), ", "))
 	case o.Reprove < 0 || o.Reprove > 100:
 		return usage.Wrong("reprove %g%% is not between 0%% and 100%%", o.Reprove)
 	case o.Parallel < 0, o.Budget < 0:
@@ -100,6 +102,9 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 		roles[i] = configs.File{Name: f.Name, Text: string(f.Data)}
 	}
 	set, found, err := needs.Files(h.Dir, h.Checkout, roles, o.named())
+	if err == nil && o.Agent != "" {
+		err = set.UseAgent(o.Agent)
+	}
 	if err != nil {
 		return nil, err
 	}

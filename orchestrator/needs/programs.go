@@ -62,13 +62,18 @@ func (a *absent) how() string {
 	return "install it"
 }
 
-// absentPrograms lists the programs of the plan's commands that commands do not find. One in the repository is another matter.
-func absentPrograms(s *run.Spec) (list []absent) {
+// sure are the tasks that a run is sure to have: those of its plan, or its master's.
+func sure(s *run.Spec) []spec.Task {
 	if s.Plan == nil {
-		return nil
+		return []spec.Task{{ID: run.MasterTask, Role: spec.RoleMaster}}
 	}
+	return s.Plan.Tasks
+}
+
+// absentPrograms lists the programs of commands that commands do not find. One in the repository is another matter.
+func absentPrograms(s *run.Spec) (list []absent) {
 	seen := map[string]bool{}
-	for _, t := range s.Plan.Tasks {
+	for _, t := range sure(s) {
 		role := s.Roles[t.Role]
 		command := role.Command
 		if len(t.Command) > 0 {

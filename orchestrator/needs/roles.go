@@ -171,12 +171,9 @@ func Check(ctx context.Context, s *run.Spec, replay string) error {
 	return Callable(ctx, s, replay)
 }
 
-// secretsSet fails before anything is written when a role of the plan names a variable that is not set.
+// secretsSet fails before anything is written when a role that the run is sure to need names a variable that is not set.
 func secretsSet(s *run.Spec) error {
-	if s.Plan == nil {
-		return nil
-	}
-	for _, t := range s.Plan.Tasks {
+	for _, t := range sure(s) {
 		for _, role := range []string{t.Role, t.Verify} {
 			for _, name := range s.Roles[role].Secrets {
 				if os.Getenv(name) == "" {

@@ -151,9 +151,12 @@ func (c *Executor) once(ctx context.Context, run commandRun, rep *report) (*spec
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail) // before anything of it is cut off
 	if how := howEnded(&c.Assignment.Role, run.args, out, printed); how != "" {
-		how += refusals(out)
+		how += refusals(out) + c.service.denied()
 		detail := text.Tail(out.Text(), gate.MaxTail) + c.partial(ctx)
 		r = wire.Failed(wire.FaultCommand, run.on(how)+c.outside(ctx, run.args), detail)
+		if why := c.service.outside(); why != nil {
+			r.Error.Class, r.Error.Message = faultOf(why.Class), why.Message
+		}
 		r.Patch = c.left(ctx)
 		c.Secrets.hideIn(&r)
 		return &r, nil

@@ -139,7 +139,10 @@ func (m *Mind) ask(ctx context.Context, turn *Turn, heard func([]byte)) (words s
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail)
 	if how := howEnded(role, c.args(), out, printed); how != "" {
-		return "", &model.Error{Class: model.Invalid, Message: how + refusals(out) + ": " + text.Tail(out.Text(), gate.MaxTail)}
+		if why := c.service.outside(); why != nil {
+			return "", why
+		}
+		return "", &model.Error{Class: model.Invalid, Message: how + refusals(out) + c.service.denied() + ": " + text.Tail(out.Text(), gate.MaxTail)}
 	}
 	return cmp.Or(printed.Answer, out.Text()), nil
 }

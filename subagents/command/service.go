@@ -13,6 +13,7 @@ import (
 	"divisi/internal/model/gateway"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 	"divisi/subagents/wire"
 )
 
@@ -30,8 +31,9 @@ type service struct {
 	ctx     context.Context //nolint:containedctx // of the attempt: calls come on goroutines of their own
 
 	mu sync.Mutex
-	// unpaid is why a use could not be noted.
-	unpaid error
+	// unpaid is why a use could not be noted, refused why the budget or a quota allowed a call no more.
+	unpaid  error
+	refused *model.Error
 }
 
 // openService makes the gateway of a role that names one, and takes its key out of what the program is given.
@@ -72,7 +74,7 @@ func (s *service) own() sandbox.Own {
 	}
 	token := rand.Text()
 	return sandbox.Own{
-		Handler: s.gateway.For(gateway.Attempt{Token: token, Pay: s.pay, Wait: s.wait}),
+		Handler: s.gateway.For(gateway.Attempt{Token: token, Pay: s.pay, Wait: s.wait, Refused: s.refuse}),
 		Environ: func(address string) []string { return s.gateway.Environ(address, token) },
 	}
 }
@@ -99,6 +101,40 @@ func (s *service) fault() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unpaid
+}
+
+func (s *service) refuse(why *model.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = why
+}
+
+// outside is why the budget, or a quota, let the program do no more: no fault of its own. It is nil where neither did.
+func (s *service) outside() *model.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refused == nil || s.refused.Class == model.Invalid {
+		return nil
+	}
+	return s.refused
+}
+
+// denied is the newest call that the gateway does not pass on, as the end of a fault's message.
+func (s *service) denied() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refused == nil {
+		return ""
+	}
+	return "; " + text.Clip(s.refused.Message, maxFault)
+}
+
+// faultOf is the class of an attempt's fault for that of a call.
+func faultOf(class model.Class) string {
+	if class == model.OverBudget {
+		return wire.FaultBudget
+	}
+	return wire.FaultModel + string(class)
 }
 
 func (s *service) wait(w spec.Wait) { s.c.doing(w.String()) }

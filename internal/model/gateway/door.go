@@ -55,11 +55,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c, why := d.callOf(r, body)
 	if c == nil {
+		d.attempt.Refused(model.Invalidf("%s", why))
 		d.refuse(w, http.StatusNotFound, kindRequest, why)
 		return
 	}
 	tokens, fault := d.reserve(r.Context(), &d.attempt, c, len(body))
 	if fault != nil {
+		d.attempt.Refused(fault)
 		d.refuse(w, http.StatusForbidden, kindBudget, "the budget of the run allows no further call: "+fault.Message)
 		return
 	}
@@ -170,7 +172,9 @@ func (d *door) answer(r *http.Request, c *call, body []byte) (*http.Response, er
 		if err = errors.Join(err, resp.Body.Close()); err != nil {
 			return nil, fmt.Errorf("read a refusal: %w", err)
 		}
-		if !d.limit.Refused(ctx, cand, model.FromStatus(resp.StatusCode, resp.Header, refusal), limited) {
+		fault := model.FromStatus(resp.StatusCode, resp.Header, refusal)
+		if !d.limit.Refused(ctx, cand, fault, limited) {
+			d.attempt.Refused(fault)
 			resp.Body = io.NopCloser(bytes.NewReader(refusal))
 			return resp, nil
 		}

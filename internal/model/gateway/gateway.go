@@ -79,11 +79,13 @@ type Use struct {
 }
 
 // Attempt is the owner of a token, and what its calls tell. Pay is called once for each call that a model has answered, when it is
-// over, and Wait before a call waits; both on the goroutine of the call.
+// over, Wait before a call waits, and Refused where the budget, a quota that is used up for long, or the role (class Invalid) allows
+// none; all on the goroutine of the call.
 type Attempt struct {
-	Token string
-	Pay   func(Use)
-	Wait  func(spec.Wait)
+	Token   string
+	Pay     func(Use)
+	Wait    func(spec.Wait)
+	Refused func(*model.Error)
 }
 
 // For serves the calls of one attempt.

@@ -77,12 +77,13 @@ func events(all []string) string {
 type bench struct {
 	*testing.T
 
-	budget *model.Budget
-	limit  *model.RateLimit
-	door   *httptest.Server
-	mu     sync.Mutex
-	uses   []gateway.Use
-	waits  []spec.Wait
+	budget  *model.Budget
+	limit   *model.RateLimit
+	door    *httptest.Server
+	mu      sync.Mutex
+	uses    []gateway.Use
+	waits   []spec.Wait
+	refused []model.Class
 }
 
 func newBench(t *testing.T, s gateway.Service, budget *model.Budget, serve http.HandlerFunc) *bench {
@@ -95,9 +96,10 @@ func newBench(t *testing.T, s gateway.Service, budget *model.Budget, serve http.
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	b.door = httptest.NewServer(g.For(gateway.Attempt{
-		Token: token,
-		Pay:   func(u gateway.Use) { b.mu.Lock(); defer b.mu.Unlock(); b.uses = append(b.uses, u) },
-		Wait:  func(w spec.Wait) { b.mu.Lock(); defer b.mu.Unlock(); b.waits = append(b.waits, w) },
+		Token:   token,
+		Pay:     func(u gateway.Use) { b.mu.Lock(); defer b.mu.Unlock(); b.uses = append(b.uses, u) },
+		Wait:    func(w spec.Wait) { b.mu.Lock(); defer b.mu.Unlock(); b.waits = append(b.waits, w) },
+		Refused: func(e *model.Error) { b.mu.Lock(); defer b.mu.Unlock(); b.refused = append(b.refused, e.Class) },
 	}))
 	t.Cleanup(b.door.Close)
 	return b
@@ -254,6 +256,7 @@ func TestAQuotaOfADayIsPassedOn(t *testing.T) {
 	require.Contains(t, body, "daily")
 	require.Empty(t, b.used())
 	require.Len(t, b.limit.Limits(), 1)
+	require.Equal(t, []model.Class{model.RateLimited}, b.refused)
 }
 
 // A stream that breaks off counts what was reserved, and reaches the program as broken.

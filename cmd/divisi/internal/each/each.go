@@ -75,6 +75,7 @@ about to do, and asks.` + cli.CodesOfRuns(),
 	f.BoolVar(&e.merge, "merge", false, "merge when all is proven, as divisi merge does, and never otherwise")
 	f.BoolVar(&e.local, "local", false, "with --merge: into this branch without prompting, whatever it is")
 	f.BoolVar(&e.AutoApprove, "yes", false, "begin without prompting; it does not trust the repository")
+	e.AgentFlag(c)
 	e.StartFlags(c)
 	runs.GroupFlags(c)
 	g.NoticeFlags(c)
@@ -86,6 +87,9 @@ func (e *command) args(c *cobra.Command, args []string) error {
 	brief := args
 	if at := c.ArgsLenAtDash(); at >= 0 {
 		brief, e.Command = args[:at], args[at:]
+	}
+	if e.Agent != "" && e.Role == "" && e.Command == nil {
+		e.Role = spec.RoleGenerator
 	}
 	if len(brief) > 1 && e.Command == nil && e.Role == "" {
 		return usage.Errorf("a command goes after --: divisi each -- %s", text.CommandLine(withFiles(brief)))

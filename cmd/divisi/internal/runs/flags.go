@@ -18,7 +18,7 @@ var FlagGroups = []struct {
 	title string
 	Flags []string
 }{
-	{"What to do", []string{"plan", "repo", "base", "role", "project", "dry-run"}},
+	{"What to do", []string{"plan", "repo", "base", "role", "agent", "project", "dry-run"}},
 	{"Approval and doubt", []string{"yes", "review", "on-doubt", "wait", "trust-repo", "allow-unverified", "allow-unread"}},
 	{"Limits and speed", []string{"budget", "parallel", "prove", "twin", "fresh-baseline", "sandbox"}},
 	{"Other machines", []string{"nats", "creds", "elsewhere", "detach", "send-environment", "reprove"}},
@@ -26,7 +26,7 @@ var FlagGroups = []struct {
 }
 
 // usual are those of them that a person needs first.
-var usual = []string{"plan", "dry-run", "repo", "role", "yes", "review", "budget", "parallel", "allow-unverified"}
+var usual = []string{"plan", "dry-run", "repo", "role", "agent", "yes", "review", "budget", "allow-unverified"}
 
 // GroupFlags has the help of a command list the usual flags and its own, and with --all every flag by what it is for.
 func GroupFlags(c *cobra.Command) {

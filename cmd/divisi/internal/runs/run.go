@@ -50,11 +50,12 @@ way tasks run in parallel in work trees of their own, gates prove them, and they
 branch, divisi/<run>.
 
 A model role needs GEMINI_API_KEY (or GOOGLE_API_KEY), or a service of your own (docs/model.md);
-plans of command roles need none.` +
+--agent needs that program and its key; plans of command roles need none.` +
 			cli.CodesOfRuns(),
 		Example: `  divisi run --plan refactor.yaml --dry-run
   divisi run --plan refactor.yaml --parallel 8 --dashboard 127.0.0.1:8080
-  divisi run "Move every package from log to slog" --budget 2000000`,
+  divisi run "Move every package from log to slog" --budget 2000000
+  divisi run "Move every package from log to slog" --agent claude`,
 		Args: oneGoal,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Goal = strings.TrimSpace(strings.Join(args, " "))
@@ -74,6 +75,7 @@ plans of command roles need none.` +
 		"what has landed; see docs/safety.md")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print what --plan would do, and change nothing")
 	f.StringSliceVar(&o.roles, "role", nil, roleFiles)
+	o.AgentFlag(c)
 	o.StartFlags(c)
 	GroupFlags(c)
 	g.NoticeFlags(c)
@@ -82,6 +84,12 @@ plans of command roles need none.` +
 }
 
 const roleFiles = "additional role file (repeatable)"
+
+// AgentFlag is that of the commands that begin work of agents.
+func (o *Flags) AgentFlag(c *cobra.Command) {
+	c.Flags().StringVar(&o.Agent, "agent", "", "a coding agent of yours that plans and does the work, with its own key: "+
+		strings.Join(spec.CodingAgents(), ", "))
+}
 
 // StartFlags are those of every command that begins a run on a repository of the person.
 func (o *Flags) StartFlags(c *cobra.Command) {
