@@ -2,8 +2,10 @@ package configs
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,15 +54,30 @@ func TestAgentStarter(t *testing.T) {
 		require.NoError(t, err)
 		role, err := ParseRole("x.md", text)
 		require.NoError(t, err)
-		require.Equal(t, []string{"mine", agent, agent}, []string{role.Name, role.Usage, role.Command[0]})
-		require.True(t, role.Network && role.Writes)
-		require.NotEmpty(t, role.Hosts)
+		require.Equal(t, []string{"mine", agent, agent}, []string{role.Name, role.Usage, role.Program(role.Command)})
+		require.True(t, role.Writes && !role.Network)
+		require.NotEmpty(t, role.Gateway)
 		require.Len(t, role.Secrets, 1)
-		_, err = AgentStarter(agent, spec.RoleReader)
-		require.ErrorContains(t, err, "built-in roles see no secrets")
 	}
 	_, err := AgentStarter("other", "mine")
 	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// A coding agent takes the built-in roles that it can, and no role of a model is left.
+func TestUseAgent(t *testing.T) {
+	t.Parallel()
+	for _, agent := range spec.CodingAgents() {
+		set, err := RolesWith("", nil)
+		require.NoError(t, err)
+		require.NoError(t, set.UseAgent(agent))
+		require.Equal(t, []string{"generator", "master", "reader", "test-writer", "tester"}, slices.Sorted(maps.Keys(set.Roles)))
+		for name, role := range set.Roles {
+			require.Empty(t, role.Validate(spec.Env{Roles: set.Roles}), name)
+			require.Equal(t, name == spec.RoleGenerator || name == spec.RoleTests, role.Writes, name)
+		}
+		require.Equal(t, []string{spec.ToolDispatch, spec.ToolAsk}, set.Roles[spec.RoleMaster].Tools)
+		require.Contains(t, set.Roles[spec.RoleMaster].Instruction, "You lead a large code refactor.")
+	}
 }
 
 // The role files of the page are those that a person is given, without their comments.
@@ -73,23 +90,6 @@ func TestThePageOfCodingAgentsHasTheirRoleFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(page), comment.ReplaceAllString(text, ""))
 	}
-}
-
-// The role of a service of one's own on the page is one, and its program is the agent behind the shell.
-func TestThePageOfCodingAgentsHasARoleForAServiceOfOnesOwn(t *testing.T) {
-	t.Parallel()
-	page, err := os.ReadFile("../docs/coding-agents.md")
-	require.NoError(t, err)
-	_, section, _ := strings.Cut(string(page), "## A service of your own\n")
-	_, file, _ := strings.Cut(section, "```\n")
-	file, _, found := strings.Cut(file, "```\n")
-	require.True(t, found)
-	role, err := ParseRole("gemini.md", file)
-	require.NoError(t, err)
-	require.Equal(t, spec.AgentGemini, role.Program(role.Command))
-	require.True(t, role.Network && role.Loopback && role.Writes)
-	require.Equal(t, `mkdir -p ~/.gemini && echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' > ~/.gemini/settings.json && exec "$@"`,
-		role.Command[2])
 }
 
 var comment = regexp.MustCompile(`(?m)^# .*\n|  +# .*$`)

@@ -153,7 +153,6 @@ func TestChainValidate(t *testing.T) {
 		{"secrets", func(r *Role) { r.Secrets = []string{"A=b", "C", "C", "GIT_DIR"} }, "secrets[0]: \"A=b\" is not a variable's name; " +
 			"values are taken from the environment\nsecrets[2]: C is listed twice\n" +
 			"secrets[3]: GIT_DIR names the repository of the shell that starts Divisi"},
-		{"built-in", func(r *Role) { r.Name = RoleGenerator }, "secrets: role generator is built in, and built-in roles see no secrets"},
 		{"command alone", func(r *Role) { r.Chain = nil }, `tools is for executor model, and role "mod" has executor command`},
 		{"model alone", func(r *Role) { r.Executor, r.Chain = ExecutorModel, nil }, `secrets is for executor command`},
 		{"limits", func(r *Role) { r.Limits = Limits{Idle: -1, Call: -1, Tool: -1, ToolCalls: -1} }, "limits.tool_calls: -1 is below 0\n" +
