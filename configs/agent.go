@@ -49,7 +49,7 @@ func (s *RoleSet) UseAgent(agent string) error {
 		was := s.builtIn[name]
 		role.Description, role.Proves, role.Instruction = was.Description, was.Proves, was.Instruction
 		role.Writes = role.Writes && name != spec.RoleReader
-		role.Source, role.Named = "--agent "+agent, "/dev/null/"+agent // as a file that a person named, and no one can change
+		role.Source, role.Named = "the coding agent "+agent, "/dev/null/"+agent // as a file that a person named, and no one can change
 		s.Roles[name] = role
 	}
 	return nil

@@ -40,6 +40,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// Calls are what all calls of models share in the process.
+type Calls = command.Calls
+
 // Config is the input of a worker. Bus, Git, Mirror, Pool, Caches.Dir and Environments are needed; Model only for model roles.
 type Config struct {
 	Bus *bus.Bus
@@ -87,7 +90,7 @@ type Config struct {
 	// RateLimit reports when the model's service asked every caller to wait. It may be nil: then such time counts like any other.
 	RateLimit limit.RateLimit
 	// Calls are shared by the gateways of commands.
-	Calls command.Calls
+	Calls Calls
 	// Owner holds the grants of the machine's owner to commands; Accept returns why an assignment must not be executed here,
 	// nil for all of them.
 	Owner  sandbox.Owner
