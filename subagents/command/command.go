@@ -11,7 +11,6 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"divisi/internal/machine"
@@ -393,19 +392,6 @@ func summary(p *spec.Patch, output string) string {
 
 // maxOutput bounds, in bytes, what a handoff keeps of a command's output.
 const maxOutput = 4 << 10
-
-// TaskEnv is the task in a command's environment, without its id and attempt where that is for several tasks. Values cannot hold
-// a zero byte; such a file name is left to stdin.
-func TaskEnv(a *wire.Assignment, files []string) []string {
-	env := []string{"DIVISI_RUN=" + a.Run, "DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(files, "\n")}
-	if a.Task.ID != "" {
-		env = append(env, "DIVISI_TASK="+a.Task.ID, "DIVISI_ATTEMPT="+strconv.Itoa(a.Attempt))
-	}
-	for i, e := range env {
-		env[i] = strings.ReplaceAll(e, "\x00", "")
-	}
-	return env
-}
 
 // placeSignatures are the files of the places, so that the same failure can be known again when lines move.
 func placeSignatures(left []string) []string {

@@ -1,6 +1,9 @@
 package command
 
 import (
+	"strconv"
+	"strings"
+
 	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
@@ -47,4 +50,17 @@ func list[T any](s []T) []T {
 		return []T{}
 	}
 	return s
+}
+
+// TaskEnv is the task in a command's environment, without its id and attempt where that is for several tasks. Values cannot hold
+// a zero byte; such a file name is left to stdin.
+func TaskEnv(a *wire.Assignment, files []string) []string {
+	env := []string{"DIVISI_RUN=" + a.Run, "DIVISI_ROLE=" + a.Role.Name, "DIVISI_FILES=" + strings.Join(files, "\n")}
+	if a.Task.ID != "" {
+		env = append(env, "DIVISI_TASK="+a.Task.ID, "DIVISI_ATTEMPT="+strconv.Itoa(a.Attempt))
+	}
+	for i, e := range env {
+		env[i] = strings.ReplaceAll(e, "\x00", "")
+	}
+	return env
 }
