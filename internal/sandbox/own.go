@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Own is a service of Divisi for one command with the network. Handler is called on goroutines that end with the command; Environ are
+// Own is a service of Divisi for one command, which needs no network for it. Handler is called on goroutines that end with the command; Environ are
 // the variables that tell the command where it is, given its address as http://127.0.0.1:PORT. The zero value is none.
 type Own struct {
 	Handler http.Handler
@@ -20,13 +20,18 @@ type Own struct {
 // ownAddress is where a command with a proxy of its own finds that, and the service with it.
 var ownAddress = "127.0.0.1:" + strconv.Itoa(proxyPort)
 
-// withOwn tells the command where its service is. Without namespaces there is no proxy that has it: then it listens on the machine's
-// loopback until end, which returns when its last call is over.
+// withOwn tells the command where its service is. A command without the network has a proxy that connects to no host: an address of this
+// machine is refused as such. Without namespaces there is none, and what holds the network back holds its service back too: then the
+// command has both, and the service listens on the machine's loopback until end, which returns when its last call is over.
 func (l Level) withOwn(ctx context.Context, c Command) (_ Command, end func() error, err error) {
 	end = func() error { return nil }
 	if c.Own.Handler == nil {
 		return c, end, nil
 	}
+	if !c.Network && l.have(Namespaces) {
+		c.Hosts = []string{"127.0.0.1"}
+	}
+	c.Network = true
 	address := ownAddress
 	if !l.have(Namespaces) {
 		if address, end, err = listen(ctx, c.Own.Handler); err != nil {

@@ -182,11 +182,10 @@ func (c *Executor) start(
 		return nil, fmt.Errorf("marshal the input of %s: %w", c.Assignment.Agent(), err)
 	}
 	c.doing("running " + text.Clip(strings.Join(run.args, " "), maxSaid))
-	network, hosts := c.service.hosts(&c.Assignment.Role)
 	out, err := sandbox.Run(ctx, sandbox.Command{
 		Args: run.args, Dir: c.Dir, Env: slices.Concat(c.Env, c.given, TaskEnv(c.Assignment, run.files)),
-		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: network,
-		Loopback: c.Assignment.Role.Loopback, Hosts: hosts, Own: c.service.own(),
+		Place: c.Place, Writable: c.Writable, Readable: c.Readable, Network: c.Assignment.Role.Network,
+		Loopback: c.Assignment.Role.Loopback, Hosts: c.Assignment.Role.Hosts, Own: c.service.own(),
 		Stdin: input, Timeout: c.Bounds.Left() + sandbox.DefaultGrace, OnOutput: heard, Sink: sink, MaxSink: math.MaxInt64,
 	})
 	if err != nil || !out.Success() {

@@ -144,12 +144,3 @@ func (s *service) close() {
 		s.gateway.Close()
 	}
 }
-
-// hosts are those that the proxy connects the command to. A role with a gateway and without the network reaches no host: an address
-// of this machine is refused as such.
-func (s *service) hosts(role *spec.Role) (network bool, hosts []string) {
-	if s.gateway != nil && !role.Network {
-		return true, []string{"127.0.0.1"}
-	}
-	return role.Network, slices.Clone(role.Hosts)
-}
