@@ -7,7 +7,8 @@ import (
 )
 
 // taskPrompt is what a coding agent is told that does tasks; the task comes on its standard input.
-const taskPrompt = `The JSON before or after this is one task. Do what its brief says, keep its constraints, and change only its files.
+const taskPrompt = `` +
+	`The JSON before or after this is one task. Do what its brief says, keep its constraints, and change only its files.
 Where prior is not empty, an attempt failed before: begin with its fault. Do not commit. Ask no questions: no person reads them.`
 
 // agentPrompts are what a coding agent is told in the place of each built-in role that it takes.
@@ -15,8 +16,8 @@ var agentPrompts = map[string]string{
 	spec.RoleMaster: `You plan a change of the code in this directory. The JSON before or after this has your instruction, the
 conversation so far, the calls that you can answer with, and the form of your answer. Read the code as you need it, change
 nothing, and end with that one JSON object. Ask no questions but by a call: no person reads them.`,
-	spec.RoleReader: `The JSON before or after this is a question about the code in this directory: its brief. Answer with facts and
-their places (path:line), exact names and counts. Change nothing. Ask no questions: no person reads them.`,
+	spec.RoleReader: `The JSON before or after this is a question about the code in this directory: its brief. Answer with facts
+and their places (path:line), exact names and counts. Change nothing. Ask no questions: no person reads them.`,
 	spec.RoleGenerator: taskPrompt,
 	spec.RoleTests: taskPrompt + `
 Write tests alone, and change no other file: each must fail with a small fault of the code that it tests.`,
@@ -30,7 +31,8 @@ func agentFile(agent, name, prompt string) (string, error) {
 	return starter("agents/"+agent+".md", name, "PROMPT", ">-\n    "+strings.ReplaceAll(prompt, "\n", "\n    "))
 }
 
-// UseAgent has a coding agent plan, read, write and test in the place of the built-in roles, and leaves out every role of a model.
+// UseAgent has a coding agent plan, read, write and test in the place of the built-in roles, and leaves out every role of a
+// model.
 func (s *RoleSet) UseAgent(agent string) error {
 	for name, role := range s.Roles {
 		if role.Runs(spec.ExecutorModel) {
@@ -49,7 +51,8 @@ func (s *RoleSet) UseAgent(agent string) error {
 		was := s.builtIn[name]
 		role.Description, role.Proves, role.Instruction = was.Description, was.Proves, was.Instruction
 		role.Writes = role.Writes && name != spec.RoleReader
-		role.Source, role.Named = "the coding agent "+agent, "/dev/null/"+agent // as a file that a person named, and no one can change
+		// As a file that a person named, and that cannot be changed.
+		role.Source, role.Named = "the coding agent "+agent, "/dev/null/"+agent
 		s.Roles[name] = role
 	}
 	return nil

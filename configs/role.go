@@ -133,7 +133,8 @@ func (d *document) deriveRole(r *spec.Role) {
 	if commands && r.Name == spec.RoleMaster {
 		r.Tools = []string{spec.ToolDispatch, spec.ToolAsk} // its program has tools of its own for the rest
 	}
-	derived := commands && r.Name != spec.RoleTester && r.Name != spec.RoleMaster || slices.ContainsFunc(r.Tools, spec.WritingTool)
+	derived := commands && r.Name != spec.RoleTester && r.Name != spec.RoleMaster ||
+		slices.ContainsFunc(r.Tools, spec.WritingTool)
 	at, given := d.at["writes"]
 	switch {
 	case !given:

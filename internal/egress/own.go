@@ -53,8 +53,8 @@ func (p *Proxy) answerItself(ctx context.Context, here *peeked, accepted func() 
 	return errors.Join(err, server.Close())
 }
 
-// serveItself answers one request. A program that takes the proxy for one sends requests to other hosts over the same connection: it
-// is closed, so that they come over a new one.
+// serveItself answers one request. A program that takes the proxy for one sends requests to other hosts over the same
+// connection: it is closed, so that they come over a new one.
 func (p *Proxy) serveItself(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Host {
 	case p.itself.Address:

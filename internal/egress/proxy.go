@@ -68,7 +68,8 @@ func (p *Proxy) asked(err error) {
 }
 
 // New makes a proxy to the hosts that are both in the reach of the machine's owner and among those that a role names. loopback
-// lets commands reach the addresses of this machine. The user's proxies are those of this process's environment. itself may be empty.
+// lets commands reach the addresses of this machine. The user's proxies are those of this process's environment. itself may be
+// empty.
 func New(reach, named Reach, loopback bool, itself Own) *Proxy {
 	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
 	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)

@@ -73,8 +73,8 @@ func (r *RateLimit) Limits() (list []spec.Wait) {
 	return list
 }
 
-// Serve notes the accounts, by the name of the model, of services that are called under the limit; "" is for every name that is not
-// there.
+// Serve notes the accounts, by the name of the model, of services that are called under the limit; "" is for every name that is
+// not there.
 func (r *RateLimit) Serve(accounts map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +89,8 @@ func (r *RateLimit) account(model string) string {
 	return r.accounts[""]
 }
 
-// Refused notes the refusal of a call that came after so many others. It reports whether the call may be sent again once the limit is
-// over, as Wait tells; where that is far, the model is not asked until then.
+// Refused notes the refusal of a call that came after so many others. It reports whether the call may be sent again once the
+// limit is over, as Wait tells; where that is far, the model is not asked until then.
 func (r *RateLimit) Refused(ctx context.Context, c Candidate, err *Error, before int) bool {
 	if err.wait {
 		r.holdFor(c, err, before)

@@ -185,8 +185,8 @@ func (r *reframer) step() {
 	}
 }
 
-// ReadEvents hands take the data of each event of a stream, or a bare JSON document in its place, good for that call only. It returns
-// at the end of the stream, or with the error that broke it.
+// ReadEvents hands take the data of each event of a stream, or a bare JSON document in its place, good for that call only. It
+// returns at the end of the stream, or with the error that broke it.
 func ReadEvents(src io.Reader, take func(data []byte)) error {
 	events := newEventReader(src)
 	for {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -10,8 +11,9 @@ import (
 	"time"
 )
 
-// Own is a service of Divisi for one command, which needs no network for it. Handler is called on goroutines that end with the command; Environ are
-// the variables that tell the command where it is, given its address as http://127.0.0.1:PORT. The zero value is none.
+// Own is a service of Divisi for one command, which needs no network for it. Handler is called on goroutines that end with the
+// command; Environ are the variables that tell the command where it is, given its address as http://127.0.0.1:PORT. The zero
+// value is none.
 type Own struct {
 	Handler http.Handler
 	Environ func(address string) []string
@@ -20,9 +22,10 @@ type Own struct {
 // ownAddress is where a command with a proxy of its own finds that, and the service with it.
 var ownAddress = "127.0.0.1:" + strconv.Itoa(proxyPort)
 
-// withOwn tells the command where its service is. A command without the network has a proxy that connects to no host: an address of this
-// machine is refused as such. Without namespaces there is none, and what holds the network back holds its service back too: then the
-// command has both, and the service listens on the machine's loopback until end, which returns when its last call is over.
+// withOwn tells the command where its service is. A command without the network has a proxy that connects to no host: an
+// address of this machine is refused as such. Without namespaces there is none, and what holds the network back holds its
+// service back too: then the command has both, and the service listens on the machine's loopback until end, which returns when
+// its last call is over.
 func (l Level) withOwn(ctx context.Context, c Command) (_ Command, end func() error, err error) {
 	end = func() error { return nil }
 	if c.Own.Handler == nil {
@@ -54,7 +57,9 @@ func listen(ctx context.Context, h http.Handler) (address string, end func() err
 	go func() { over <- server.Serve(l) }()
 	return l.Addr().String(), func() error {
 		err := server.Close()
-		<-over // that it was closed
+		if served := <-over; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
 		return err
 	}, nil
 }

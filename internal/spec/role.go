@@ -66,7 +66,8 @@ type Role struct {
 	Secrets []string `json:"secrets,omitempty" jsonschema:"Variables that only the role's command sees; only in a role file that you name yourself."`
 	// Hosts bound what the proxy lets the command reach, beside what the owner of the machine grants.
 	Hosts []string `json:"hosts,omitempty" jsonschema:"The only hosts that the role's command reaches with network: true: names, *.example.com, addresses, ranges, localhost; default all."`
-	// Gateway is the form of a model's service. Divisi holds its key, which is among the secrets, keeps the budget and waits for quotas.
+	// Gateway is the form of a model's service. Divisi holds its key, which is among the secrets, keeps the budget and waits
+	// for quotas.
 	Gateway string   `json:"gateway,omitempty" enum:"anthropic,gemini,openai" jsonschema:"The service of models that the command calls through Divisi, which holds its key: the command sees a token of the attempt, and needs no network."`
 	Models  []string `json:"models,omitempty" jsonschema:"The only models that the command may call through its gateway; default all."`
 	// Usage is the coding agent whose output is read: what it used, what it said at last, why it failed.

@@ -107,9 +107,9 @@ func (p *Patch) suspects() (paths []string) {
 	return paths
 }
 
-// open marks the findings that an experiment can answer: what tests assert less, and with other values; and where tests or rows are
-// fewer, those whose values others have. Any other one that is gone stays a question: a change of the code that it alone would find
-// may not be among those that are tried.
+// open marks the findings that an experiment can answer: what tests assert less, and with other values; and where tests or rows
+// are fewer, those whose values others have. Any other one that is gone stays a question: a change of the code that it alone
+// would find may not be among those that are tried.
 func open(found []Finding, compared bool) {
 	for i := range found {
 		found[i].Open = compared && found[i].Path != "" && (found[i].Open || !slices.Contains(gone, found[i].Kind))

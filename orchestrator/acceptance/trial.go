@@ -129,7 +129,8 @@ func Release(s *run.State) (actions []run.Action) {
 		switch {
 		case weaker >= 0:
 			d := t.Trial.Doubt
-			d.Evidence = append([]string{"its tests change as those of " + like[weaker].Task + ", which are weaker"}, d.Evidence...)
+			why := "its tests change as those of " + like[weaker].Task + ", which are weaker"
+			d.Evidence = append([]string{why}, d.Evidence...)
 			d.Kinds = append(slices.Clip(d.Kinds), "alike")
 			actions = append(actions, run.HoldPatch(t, d))
 		case len(like) > 0:

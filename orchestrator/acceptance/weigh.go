@@ -116,8 +116,8 @@ func valuedIn(units []testsource.Unit) (lines []string) {
 	return lines
 }
 
-// loses reports whether what tests are about is in none of those after the patch: a number or a word of a text, or a name where they
-// have none. Their titles and messages do not count.
+// loses reports whether what tests are about is in none of those after the patch: a number or a word of a text, or a name where
+// they have none. Their titles and messages do not count.
 func (k kin) loses(now []testsource.Unit) bool {
 	has, _ := about(now)
 	values, names := about(k[0])
@@ -156,7 +156,8 @@ var title = re(`(?m)^\s*(?:it|test|describe)(?:\.\w+)*\(.*|^\s*""".*|\b[tb]\.(?:
 
 var space = re(`\s+`)
 
-// spoken is the text of a unit without blanks, but for those that begin a line of Python; of what is no function without imports too.
+// spoken is the text of a unit without blanks, but for those that begin a line of Python; of what is no function without
+// imports too.
 func spoken(u testsource.Unit) string {
 	own := u.Text
 	if path.Ext(u.Path) == ".py" {

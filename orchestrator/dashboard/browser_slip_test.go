@@ -56,6 +56,7 @@ func (p *answering) all() []act.Decide {
 // TestBrowserNoSlip has people decide 300 times, with slips between: each answer is for what was shown, and none is a slip's. Most of
 // the time is that in which the page takes no answer, so that several pages are decided on at once.
 func TestBrowserNoSlip(t *testing.T) {
+	t.Parallel()
 	for part := range uint64(4) {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()

@@ -9,8 +9,9 @@ import (
 	"divisi/subagents/wire"
 )
 
-// joint has shards that were parked one by one tested as one change set, once: those of a template whose commands would do the same
-// again, and whose gates failed in files of each other. A rename of a function and of its callers is right only as a whole.
+// joint has shards that were parked one by one tested as one change set, once: those of a template whose commands would do the
+// same again, and whose gates failed in files of each other. A rename of a function and of its callers is right only as a
+// whole.
 func joint(s *run.State) (actions []run.Action) {
 	if s.Spec.Plan == nil {
 		return nil // a master reads the reasons, and plans the set itself

@@ -58,7 +58,8 @@ type Like struct {
 	Weaker bool
 }
 
-// Form is what patches of a template have in common that change tests in the same way, and are suspicious of the same; "" for none.
+// Form is what patches of a template have in common that change tests in the same way, and are suspicious of the same; "" for
+// none.
 func (t *Task) Form() string {
 	trial := cmp.Or(t.Trial, t.Tried)
 	if t.Task.ShardOf == "" || trial == nil || trial.Form == "" {
@@ -114,8 +115,8 @@ const (
 	leastTrials = 2 * time.Minute
 )
 
-// TrialTime is how long experiments may still take; none where it is not above 0, such as where there is no room for one that takes
-// as long as those before on average.
+// TrialTime is how long experiments may still take; none where it is not above 0, such as where there is no room for one that
+// takes as long as those before on average.
 func (s *State) TrialTime() time.Duration {
 	var gates, trials time.Duration
 	made := 0

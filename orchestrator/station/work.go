@@ -302,7 +302,8 @@ func (w *Work) equip(ctx context.Context) error {
 		return fmt.Errorf("hide the state of run %s from its commands: %w", w.Run, err)
 	}
 	cfg := worker.Config{
-		Bus: w.Bus, Model: models, RateLimit: rate, Calls: worker.Calls{Budget: budget, Limit: rate}, Mirror: w.Mirror, Pool: pool,
+		Bus: w.Bus, Model: models, RateLimit: rate, Calls: worker.Calls{Budget: budget, Limit: rate},
+		Mirror: w.Mirror, Pool: pool,
 		Caches:  sandbox.Caches{Dir: w.Caches, Go: toolchain, Lender: w.lend(ctx, toolchain.BuildCache)},
 		Outputs: filepath.Join(w.Path, depot.OutputsDir), Environments: w.Environments, Temp: filepath.Join(w.Path, "tmp"),
 		Environ: environ, Gates: gate.NewLimiter(runtime.NumCPU()), Parallel: w.Setup.Parallel, Run: w.Run,

@@ -21,8 +21,8 @@ import (
 // mindTries is how often a program is asked for one answer that can be read.
 const mindTries = 3
 
-// Mind is a model whose answers a coding agent's program gives: each is a new process, which is told the conversation as JSON on its
-// standard input, and prints its calls as JSON. It keeps nothing between them, and writes nothing that counts.
+// Mind is a model whose answers a coding agent's program gives: each is a new process, which is told the conversation as JSON
+// on its standard input, and prints its calls as JSON. It keeps nothing between them, and writes nothing that counts.
 type Mind struct{ c *Executor }
 
 // NewMind makes the mind of an attempt. The executor is not run besides; done closes what it holds.
@@ -142,7 +142,8 @@ func (m *Mind) ask(ctx context.Context, turn *Turn, heard func([]byte)) (words s
 		if why := c.service.outside(); why != nil {
 			return "", why
 		}
-		return "", &model.Error{Class: model.Invalid, Message: how + refusals(out) + c.service.denied() + ": " + text.Tail(out.Text(), gate.MaxTail)}
+		how += refusals(out) + c.service.denied()
+		return "", &model.Error{Class: model.Invalid, Message: how + ": " + text.Tail(out.Text(), gate.MaxTail)}
 	}
 	return cmp.Or(printed.Answer, out.Text()), nil
 }
@@ -168,7 +169,8 @@ func turnOf(req *model.Request) Turn {
 			by := cmp.Or(content.Role, genai.RoleUser)
 			switch {
 			case p.FunctionCall != nil:
-				turn.Conversation = append(turn.Conversation, Said{By: by, Call: p.FunctionCall.Name, Content: p.FunctionCall.Args})
+				turn.Conversation = append(turn.Conversation,
+					Said{By: by, Call: p.FunctionCall.Name, Content: p.FunctionCall.Args})
 			case p.FunctionResponse != nil:
 				turn.Conversation = append(turn.Conversation,
 					Said{By: by, Call: p.FunctionResponse.Name, Content: p.FunctionResponse.Response})

@@ -79,7 +79,8 @@ func TestTurnOfAMind(t *testing.T) {
 	})
 	require.Equal(t, "You lead.", turn.Instruction)
 	require.Equal(t, []Said{
-		{By: "user", Text: "the goal"}, {By: "model", Call: "dispatch", Content: map[string]any{"tasks": 1}},
+		{By: "user", Text: "the goal"},
+		{By: "model", Call: "dispatch", Content: map[string]any{"tasks": 1}},
 		{By: "user", Call: "dispatch", Content: map[string]any{"output": "accepted"}},
 	}, turn.Conversation)
 	require.Equal(t, "dispatch", turn.Calls[0].Name)

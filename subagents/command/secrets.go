@@ -13,8 +13,8 @@ import (
 // Secrets are variables with their values, NAME=value. They are given to a role's command, and kept out of what it reports.
 type Secrets []string
 
-// SecretsOf takes the variables that a role names from an environment, and the address that its gateway calls. A variable that is not
-// set is left out.
+// SecretsOf takes the variables that a role names from an environment, and the address that its gateway calls. A variable that
+// is not set is left out.
 func SecretsOf(role *spec.Role, environ []string) Secrets {
 	var found Secrets
 	names := role.Secrets

@@ -23,8 +23,8 @@ type Calls struct {
 	Limit  *model.RateLimit
 }
 
-// service is the gateway of one attempt: its program calls models through it, and never sees the key. Without a gateway in the role
-// it is empty.
+// service is the gateway of one attempt: its program calls models through it, and never sees the key. Without a gateway in the
+// role it is empty.
 type service struct {
 	c       *Executor
 	gateway *gateway.Gateway

@@ -27,8 +27,9 @@ type Data struct {
 	Same          map[string][]byte
 }
 
-// ReadersOf are the files with tests among some sources that read data: those that name a file of it, or the directory that it is
-// in, or whose snapshots it has, and those that a file without tests reads it for. Of Go only data below its own directory counts.
+// ReadersOf are the files with tests among some sources that read data: those that name a file of it, or the directory that it
+// is in, or whose snapshots it has, and those that a file without tests reads it for. Of Go only data below its own directory
+// counts.
 func ReadersOf(data, sources map[string][]byte) (readers []string) {
 	for _, file := range slices.Sorted(maps.Keys(sources)) {
 		if !readBy(data, file, sources[file]) {
@@ -42,7 +43,8 @@ func ReadersOf(data, sources map[string][]byte) (readers []string) {
 		for other, text := range sources {
 			below := strings.HasPrefix(other, strings.TrimPrefix(path.Dir(file)+"/", "./"))
 			if hasTests.Match(text) && path.Ext(other) == path.Ext(file) &&
-				(stem == "conftest" && below || path.Dir(other) == path.Dir(file) && path.Ext(file) == ".go" || bytes.Contains(text, []byte(stem))) {
+				(stem == "conftest" && below ||
+					path.Dir(other) == path.Dir(file) && path.Ext(file) == ".go" || bytes.Contains(text, []byte(stem))) {
 				readers = append(readers, other)
 			}
 		}
@@ -108,7 +110,10 @@ const maxGone, maxAltered = 2, 6
 func (t *Touched) alterations(d Data) (list []alteration) {
 	add := func(file string, lines []string, numbers []int, gone bool) {
 		for _, n := range numbers {
-			m := Mutant{File: file, Line: n + 1, Func: "the data", Kind: Row, Number: -1 - len(list), Old: lines[n], New: altered(lines[n], gone)}
+			m := Mutant{
+				File: file, Line: n + 1, Func: "the data", Kind: Row, Number: -1 - len(list), Old: lines[n],
+				New: altered(lines[n], gone),
+			}
 			changed := slices.Clone(lines)
 			changed[n] = m.New
 			a := alteration{m, []byte(strings.Join(changed, "\n")), nil}

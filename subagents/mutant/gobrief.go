@@ -18,17 +18,20 @@ import (
 // behaviour in another form. firmly are those that count in both.
 var (
 	changing = lazyregexp.New(`(?i)\b(?:must|should|not only|chang\w*|adapt|allow\w*|as soon as|becomes?|updat\w+|adjust\w*|` +
-		`rais\w+|lower\w*|increas\w+|reduc\w+|support\w*|round\w*|return\w*|reject\w*|accept\w*|ignor\w*|add|fix\w*|now)\b|` + firm)
+		`rais\w+|lower\w*|increas\w+|reduc\w+|support\w*|round\w*|return\w*|reject\w*|accept\w*|ignor\w*|add|fix\w*|` +
+		`now)\b|` + firm)
 	keeping = lazyregexp.New(`(?i)\b(?:refactor\w*|simplif\w*|tid(?:y|ied)|clean\w*|readab\w*|renam\w*|extract\w*|inline|` +
-		`restructur\w*|reorgani[sz]e|speed|faster|optimi[sz]e|cache|(?:same|without changing|keep the) (?:behaviou?r|results?))\b`)
+		`restructur\w*|reorgani[sz]e|speed|faster|optimi[sz]e|cache|` +
+		`(?:same|without changing|keep the) (?:behaviou?r|results?))\b`)
 	firmly = lazyregexp.New(`(?i)` + firm)
 )
 
 const firm = `\b(?:no longer|instead|rather than|from now on)\b`
 
 // Named reports whether the brief asks for what a test expects now and did not before. It has all values in which the test
-// differs, or what they are moved by, or a quoted one of them. Or it asks for another behaviour, and names what the patch changes
-// in the code and in the test alike, or the test. Or the test only has more lines, and the brief a word of them; or no value differs, and a function that the test calls has other parameters or results.
+// differs, or what they are moved by, or a quoted one of them. Or it asks for another behaviour, and names what the patch
+// changes in the code and in the test alike, or the test. Or the test only has more lines, and the brief a word of them; or no
+// value differs, and a function that the test calls has other parameters or results.
 func (t *Touched) Named(name string) bool {
 	was, now := t.texts(name)
 	name, _, _ = strings.Cut(name, "/")
@@ -44,7 +47,8 @@ func (t *Touched) Named(name string) bool {
 	switch {
 	case len(differ) == 0 && t.adapted(now):
 		return true
-	case len(differ) > 0 && (!slices.ContainsFunc(differ, unnamed) || moved(brief, less, more)) || slices.ContainsFunc(differ, quoted):
+	case len(differ) > 0 && (!slices.ContainsFunc(differ, unnamed) || moved(brief, less, more)) ||
+		slices.ContainsFunc(differ, quoted):
 		return true
 	}
 	lost, gained := lineDiff(was, now)
@@ -83,10 +87,10 @@ func (t *Touched) adapted(test string) bool {
 }
 
 // common are words that tests and code share whatever they are about.
-var common = text.Set(`a an and are as assert be bool by case class const def default else end equal err error expect expected false fatal
-	for from func function get go got got have if import in int is it item key len let list make map must name new nil none not null
-	number object of on one only or result return self set should string struct test the then this to true type use value var want
-	when with`)
+var common = text.Set(`a an and are as assert be bool by case class const def default else end equal err error expect expected
+	false fatal for from func function get go got have if import in int is it item key len let list make map must name new nil
+	none not null number object of on one only or result return self set should string struct test the then this to true type
+	use value var want when with`)
 
 // topics are the words of texts that say what they are about, and their numbers.
 func topics(texts ...string) map[string]bool {
@@ -110,7 +114,8 @@ func stem(w string) string {
 // inBrief are the words of a brief, and its numbers in digits.
 func inBrief(brief string) map[string]bool {
 	words := topics(brief)
-	for _, w := range strings.FieldsFunc(brief, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+	none := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
+	for _, w := range strings.FieldsFunc(brief, none) {
 		words[w] = true
 		if n := slices.Index(numerals, strings.ToLower(w)); n >= 0 {
 			words[strconv.Itoa(n)] = true
@@ -121,8 +126,8 @@ func inBrief(brief string) map[string]bool {
 
 var numerals = strings.Fields("zero one two three four five six seven eight nine ten eleven twelve")
 
-// moved reports whether all values that are lost became others by the distance of two numbers of the brief, such as a value beside
-// a limit does that is raised.
+// moved reports whether all values that are lost became others by the distance of two numbers of the brief, such as a value
+// beside a limit does that is raised.
 func moved(brief map[string]bool, lost, gained []string) bool {
 	var numbers []int
 	for w := range brief {

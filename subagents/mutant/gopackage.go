@@ -230,8 +230,8 @@ func (p *GoPackage) compile(ctx context.Context, program string, files map[strin
 	}, p.Flags, []string{"."}), firstLimit)
 }
 
-// newTests and oldTests are the test programs with the patch and before it, baseTests that before it with the product before it, and
-// pinTests that with the patch and the product before it.
+// newTests and oldTests are the test programs with the patch and before it, baseTests that before it with the product before
+// it, and pinTests that with the patch and the product before it.
 const newTests, oldTests, baseTests, pinTests = "new", "old", "base", "pin"
 
 // prefix begins the name of a file with mutants.

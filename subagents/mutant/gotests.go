@@ -193,7 +193,8 @@ func constants(source string) map[string]int {
 	return count
 }
 
-// formOf is Go source without blanks and comments, and without its names unless named, but for those of the language, such as nil.
+// formOf is Go source without blanks and comments, and without its names unless named, but for those of the language, such as
+// nil.
 func formOf(source string, named bool) string {
 	var form strings.Builder
 	scan(source, func(tok token.Token, lit string) {
@@ -208,8 +209,8 @@ func formOf(source string, named bool) string {
 	return form.String()
 }
 
-// FormOf is a digest of what a change does to some lines, without names, and without values that stay; "" for no lines. How often it
-// does the same does not matter.
+// FormOf is a digest of what a change does to some lines, without names, and without values that stay; "" for no lines. How
+// often it does the same does not matter.
 func FormOf(lost, gained []string) string {
 	if len(lost)+len(gained) == 0 {
 		return ""

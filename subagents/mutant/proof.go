@@ -76,5 +76,6 @@ func (m Mutant) In(dir string) string {
 
 // gone is a row of data that is gone, for people.
 func (m Mutant) gone(dir string) string {
-	return fmt.Sprintf("%s of %s:%d", text.Clip(text.OneLine(strings.TrimSpace(m.Old)), text.MaxLine/2), path.Join(dir, m.File), m.Line)
+	row := text.Clip(text.OneLine(strings.TrimSpace(m.Old)), text.MaxLine/2)
+	return fmt.Sprintf("%s of %s:%d", row, path.Join(dir, m.File), m.Line)
 }

@@ -42,7 +42,8 @@ const pytest, unittest = "pytest", "unittest"
 // where none does, with an environment in the tree before others.
 func NewPython(commands [][]string) *Python {
 	for _, c := range commands {
-		if len(c) > 2 && strings.HasPrefix(c[1], "-") && strings.HasSuffix(c[1], "c") && strings.HasSuffix(path.Base(c[0]), "sh") {
+		if len(c) > 2 && strings.HasPrefix(c[1], "-") && strings.HasSuffix(c[1], "c") &&
+			strings.HasSuffix(path.Base(c[0]), "sh") {
 			c = unshelled(c)
 		}
 		for i, word := range c {
@@ -55,7 +56,8 @@ func NewPython(commands [][]string) *Python {
 			}
 		}
 	}
-	return &Python{before: behind("sh", `PATH="$PWD/.venv/bin:$PWD/venv/bin:$PATH" && export PATH && `, "python3"), runner: pytest}
+	const find = `PATH="$PWD/.venv/bin:$PWD/venv/bin:$PATH" && export PATH && `
+	return &Python{before: behind("sh", find, "python3"), runner: pytest}
 }
 
 // behind is a command that runs behind a script.

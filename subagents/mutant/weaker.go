@@ -44,8 +44,8 @@ type Comparison struct {
 	Weaker []Weakness
 	Kept   []Mutant
 	Idle   []string
-	// Tried is how many mutants were tried, Untried how many there was no time for, Waiting the touched tests that noticed none before
-	// it ran out. Partial reports whether the tests reach more than these.
+	// Tried is how many mutants were tried, Untried how many there was no time for, Waiting the touched tests that noticed none
+	// before it ran out. Partial reports whether the tests reach more than these.
 	Tried, Untried int
 	Waiting        []string
 	Partial        bool
@@ -54,8 +54,8 @@ type Comparison struct {
 // maxWeaker bounds how many mutants that live now are looked for: more tell nothing new.
 const maxWeaker = 3
 
-// trial is what tests are compared with: had and has are what each side told without a mutant, touched the tests whose text differs.
-// Where they are asked to be otherwise a mutant counts that no test of all notices any more.
+// trial is what tests are compared with: had and has are what each side told without a mutant, touched the tests whose text
+// differs. Where they are asked to be otherwise a mutant counts that no test of all notices any more.
 type trial struct {
 	before, after Side
 	had, has      Report

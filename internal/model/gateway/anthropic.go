@@ -2,10 +2,12 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // anthropic is the Messages API of Anthropic.
@@ -36,8 +38,8 @@ var anthropic = form{
 		h.Set("X-Api-Key", key)
 	},
 	read: readAnthropic,
-	refusal: func(kind, why string) any {
-		return map[string]any{"type": "error", "error": map[string]string{"type": kind, "message": why}}
+	refusal: func(kind, why string) []byte {
+		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}}`, text.Quote(kind), text.Quote(why))
 	},
 }
 
@@ -50,9 +52,11 @@ func readAnthropic(event []byte, u *spec.Usage) (last bool) {
 		Output  float64 `json:"output_tokens"`
 	}
 	var e struct {
-		Type    string
-		Message struct{ Usage usage }
-		Usage   usage
+		Type    string `json:"type"`
+		Message struct {
+			Usage usage `json:"usage"`
+		} `json:"message"`
+		Usage usage `json:"usage"`
 	}
 	if json.Unmarshal(event, &e) != nil {
 		return false

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,8 +78,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answered is how a call went. Its usage has one call where a model has answered; ended reports that the service said its last word
-// of it, broken that the answer, or the program, broke off.
+// answered is how a call went. Its usage has one call where a model has answered; ended reports that the service said its last
+// word of it, broken that the answer, or the program, broke off.
 type answered struct {
 	usage         spec.Usage
 	ended, broken bool
@@ -208,7 +207,8 @@ func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	if err != nil || resp.StatusCode == http.StatusUnauthorized || len(d.service.Key) > 0 && bytes.Contains(body, []byte(d.service.Key)) {
+	told := len(d.service.Key) > 0 && bytes.Contains(body, []byte(d.service.Key))
+	if err != nil || told || resp.StatusCode == http.StatusUnauthorized {
 		d.refuse(w, resp.StatusCode, kindUpstream, "the service refuses the call: "+http.StatusText(resp.StatusCode))
 		return
 	}
@@ -222,7 +222,7 @@ func (d *door) refuse(w http.ResponseWriter, status int, kind, why string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Should-Retry", "false")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(d.form.refusal(kind, "Divisi: "+why)) // a program that has gone needs no answer
+	_, _ = w.Write(d.form.refusal(kind, "Divisi: "+why)) // a program that has gone needs no answer
 }
 
 // kept are headers that belong to one connection, or to the login.

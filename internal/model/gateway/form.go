@@ -23,7 +23,7 @@ type form struct {
 	// read adds what one event of an answer says to the use so far, and reports whether it is the last word.
 	read func(event []byte, u *spec.Usage) bool
 	// refusal is the body of an error.
-	refusal func(kind, why string) any
+	refusal func(kind, why string) []byte
 }
 
 // call is one request to a model.

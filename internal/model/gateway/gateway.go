@@ -15,8 +15,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// Service is where calls go, in which form, with which key. Base is the address as the programs of the form are given it; empty for
-// the service's own. No models are all.
+// Service is where calls go, in which form, with which key. Base is the address as the programs of the form are given it; empty
+// for the service's own. No models are all.
 type Service struct {
 	Form, Base, Key string
 	Models          []string
@@ -45,8 +45,9 @@ func New(s Service, budget *model.Budget, limit *model.RateLimit) (*Gateway, err
 	limit.Serve(map[string]string{"": model.Account(s.Form, base.String(), s.Key)})
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
-		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 15 * time.Second,
-		DisableCompression: true, // bytes are passed on as they come, and the use is read from them
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 15 * time.Second,
+		DisableCompression:  true, // bytes are passed on as they come, and the use is read from them
 	}
 	return &Gateway{service: s, form: f, base: base, budget: budget, limit: limit, client: &http.Client{
 		Transport: transport,
@@ -68,8 +69,8 @@ func (g *Gateway) Environ(address, token string) []string {
 	return env
 }
 
-// Use is the use of one call. Estimated reports that the answer broke off before the service had said its use: the tokens are those
-// that were reserved.
+// Use is the use of one call. Estimated reports that the answer broke off before the service had said its use: the tokens are
+// those that were reserved.
 type Use struct {
 	Model     string
 	Usage     spec.Usage
@@ -78,9 +79,9 @@ type Use struct {
 	Took      time.Duration
 }
 
-// Attempt is the owner of a token, and what its calls tell. Pay is called once for each call that a model has answered, when it is
-// over, Wait before a call waits, and Refused where the budget, a quota that is used up for long, or the role (class Invalid) allows
-// none; all on the goroutine of the call.
+// Attempt is the owner of a token, and what its calls tell. Pay is called once for each call that a model has answered, when it
+// is over, Wait before a call waits, and Refused where the budget, a quota that is used up for long, or the role (class
+// Invalid) allows none; all on the goroutine of the call.
 type Attempt struct {
 	Token   string
 	Pay     func(Use)

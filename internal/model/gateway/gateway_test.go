@@ -206,7 +206,7 @@ func TestAServiceThatTellsTheKey(t *testing.T) {
 		http.StatusUnauthorized: "Incorrect API key provided", http.StatusBadRequest: "your key " + key + " is of another project",
 		http.StatusFound: "",
 	} {
-		b := newBench(t, gateway.Service{Form: spec.GatewayOpenAI}, nil, func(w http.ResponseWriter, r *http.Request) {
+		b := newBench(t, gateway.Service{Form: spec.GatewayOpenAI}, nil, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://elsewhere.example/?key="+key)
 			w.Header().Set("Set-Cookie", key)
 			w.WriteHeader(status)
@@ -305,10 +305,7 @@ func TestNothingAboveTheBudget(t *testing.T) {
 				}
 				if status == http.StatusForbidden {
 					refused.Add(1)
-					var said struct {
-						Error struct{ Type, Message string }
-					}
-					if json.Unmarshal([]byte(body), &said) != nil || !strings.Contains(said.Error.Message, "budget") {
+					if !json.Valid([]byte(body)) || !strings.Contains(body, "the budget of the run allows no further call") {
 						t.Errorf("the refusal reads %s", body)
 					}
 				}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // gemini is the Gemini API.
@@ -46,7 +48,7 @@ var gemini = form{
 		largest(&u.ToolUse, float64(said.ToolUse))
 		return len(e.Candidates) > 0 && e.Candidates[0] != nil && e.Candidates[0].FinishReason != ""
 	},
-	refusal: func(kind, why string) any {
-		return map[string]any{"error": map[string]any{"code": http.StatusForbidden, "status": kind, "message": why}}
+	refusal: func(kind, why string) []byte {
+		return fmt.Appendf(nil, `{"error":{"code":403,"status":%s,"message":%s}}`, text.Quote(kind), text.Quote(why))
 	},
 }

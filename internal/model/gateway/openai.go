@@ -3,10 +3,12 @@ package gateway
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 
 	"divisi/internal/spec"
+	"divisi/internal/text"
 )
 
 // openAI is the API of OpenAI: responses, and chat completions.
@@ -31,8 +33,8 @@ var openAI = form{
 	token: bearer,
 	sign:  func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
 	read:  readOpenAI,
-	refusal: func(kind, why string) any {
-		return map[string]any{"error": map[string]any{"type": kind, "code": kind, "message": why}}
+	refusal: func(kind, why string) []byte {
+		return fmt.Appendf(nil, `{"error":{"type":%[1]s,"code":%[1]s,"message":%[2]s}}`, text.Quote(kind), text.Quote(why))
 	},
 }
 
@@ -54,8 +56,10 @@ func readOpenAI(event []byte, u *spec.Usage) (last bool) {
 		CompletionDetails details `json:"completion_tokens_details"`
 	}
 	var e struct {
-		Response struct{ Usage *usage }
-		Usage    *usage
+		Response struct {
+			Usage *usage `json:"usage"`
+		} `json:"response"`
+		Usage *usage `json:"usage"`
 	}
 	if json.Unmarshal(event, &e) != nil {
 		return false

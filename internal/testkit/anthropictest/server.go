@@ -1,5 +1,5 @@
-// Package anthropictest is a strict fake of Anthropic's Messages API on the wire. Its input are requests with one key, its output the
-// answers that a test scripts, with their use. It thinks of nothing.
+// Package anthropictest is a strict fake of Anthropic's Messages API on the wire. Its input are requests with one key, its
+// output the answers that a test scripts, with their use. It thinks of nothing.
 package anthropictest
 
 import (
@@ -72,7 +72,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	case r.Header.Get("Anthropic-Version") == "":
 		refuse(w, http.StatusBadRequest, "invalid_request_error", "anthropic-version: header is required")
 	case err != nil || req.Model == "" || req.MaxTokens < 1 || len(req.Messages) == 0:
-		refuse(w, http.StatusBadRequest, "invalid_request_error", fmt.Sprintf("model, max_tokens and messages are required (%v)", err))
+		refuse(w, http.StatusBadRequest, "invalid_request_error",
+			fmt.Sprintf("model, max_tokens and messages are required (%v)", err))
 	default:
 		s.reply(w, &req)
 	}
@@ -102,7 +103,9 @@ func (s *Server) reply(w http.ResponseWriter, req *Request) {
 	s.spent += in + out
 	id := fmt.Sprintf("msg_%06d", s.calls)
 	s.mu.Unlock()
-	usage := map[string]int{"input_tokens": in, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": out}
+	usage := map[string]int{
+		"input_tokens": in, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": out,
+	}
 	block, stop := map[string]any{"type": "text", "text": a.Text}, "end_turn"
 	if a.Tool != "" {
 		block, stop = map[string]any{"type": "tool_use", "id": "toolu_" + id, "name": a.Tool, "input": a.Input}, "tool_use"
@@ -113,7 +116,9 @@ func (s *Server) reply(w http.ResponseWriter, req *Request) {
 	}
 	if !req.Stream {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(message)
+		if err := json.NewEncoder(w).Encode(message); err != nil {
+			panic(err)
+		}
 		return
 	}
 	stream(w, message, block, stop, in, out)

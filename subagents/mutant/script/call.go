@@ -157,7 +157,8 @@ func one(manifest manifest, dir string, list []string, depth int) *call {
 			return with(env, managed(manifest, dir, list[1:], depth))
 		default:
 			of := runnerOf(list[0])
-			if name == "node" && !slices.Contains(list, "--test") { // such as node --experimental-vm-modules node_modules/jest/bin/jest.js
+			// Such as node --experimental-vm-modules node_modules/jest/bin/jest.js.
+			if name == "node" && !slices.Contains(list, "--test") {
 				i := slices.IndexFunc(list[1:], func(word string) bool { return runnerOf(word) != nil }) + 1
 				if of = nil; i > 0 {
 					env, of, list = append(env, "NODE_OPTIONS="+strings.Join(list[1:i], " ")), runnerOf(list[i]), list[i:]
@@ -240,8 +241,8 @@ func (c *call) options() (list []string) {
 // maxOnly bounds the tests that a run is narrowed to by their names.
 const maxOnly = 30
 
-// command runs tests of files of the tree. As a script of the package it finds the programs that the packages above depend on: they
-// may lie in directories that commands alone see.
+// command runs tests of files of the tree. As a script of the package it finds the programs that the packages above depend on:
+// they may lie in directories that commands alone see.
 func (c *call) command(p mutant.Place, tests []mutant.Test) (args []string) {
 	var bins []string
 	for dir := c.dir; ; dir = path.Dir(dir) {

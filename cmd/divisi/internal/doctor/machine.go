@@ -47,7 +47,8 @@ func checkSandbox(context.Context) []Finding {
 // checkViews reports how an environment comes below the trees, and a build cache below gates.
 func checkViews() Finding {
 	if err := sandbox.Views(); err != nil {
-		return warn("environments", "the files that setup leaves are copied into each tree, and the build cache of the gates for each "+
+		return warn("environments", "the files that setup leaves are copied into each tree, and the build cache of the gates "+
+			"for each "+
 			"try of a batch, which takes time and disk by their size: use Linux 5.12 or newer with overlayfs and user "+
 			"namespaces, "+
 			"or a file system that shares blocks (btrfs, xfs)",

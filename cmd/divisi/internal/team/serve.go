@@ -54,7 +54,8 @@ See docs/machines.md.`,
 	}
 	f := c.Flags()
 	f.StringVar(&s.o.Listen, "listen", "127.0.0.1:4222", "address that members connect to")
-	f.StringVar(&s.o.WebSocket, "websocket", "", "address that members behind a proxy connect to, by WebSocket over TLS, e.g. 0.0.0.0:443")
+	f.StringVar(&s.o.WebSocket, "websocket", "", "address that members behind a proxy connect to, by WebSocket over "+
+		"TLS, e.g. 0.0.0.0:443")
 	f.StringSliceVar(&s.o.Hosts, "host", nil, "name or address under which members reach it (repeatable; default the machine's)")
 	f.StringVar(&s.nats, "nats", "", "conduct runs on the NATS server or cluster at this URL, in place of an own one")
 	f.StringVar(&s.creds, "creds", "", "file of NATS credentials for --nats")
