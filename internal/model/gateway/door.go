@@ -24,6 +24,8 @@ const (
 	maxRefusal = 1 << 20
 	// maxWait bounds how long one call waits for the rate limit in all.
 	maxWait = 30 * time.Minute
+	// maxOutput and maxAnswers bound what a call may ask for: no service gives more.
+	maxOutput, maxAnswers = 10_000_000, 128
 )
 
 // Kinds of refusals.
@@ -118,8 +120,10 @@ func (d *door) callOf(r *http.Request, body []byte) (c *call, why string) {
 		return nil, "a call of a model is a POST"
 	case !c.free && !d.allows(c.model):
 		return nil, fmt.Sprintf("the role allows no model %q: its models are %s", c.model, strings.Join(d.service.Models, ", "))
-	case c.most < 0 || c.most > spec.MaxCount:
+	case c.most < 0 || c.most > maxOutput:
 		return nil, fmt.Sprintf("no answer has %d tokens", c.most)
+	case c.answers < 0 || c.answers > maxAnswers:
+		return nil, fmt.Sprintf("no call has %d answers", c.answers)
 	}
 	return c, ""
 }

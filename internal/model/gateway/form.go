@@ -31,8 +31,8 @@ type call struct {
 	// path is where the service has it, behind its address; empty for the path as it came.
 	path  string
 	model string
-	// most is the bound of its answer in tokens; 0 where it names none.
-	most int
+	// most is the bound of each of its answers in tokens, 0 where it names none; answers is how many it wants, 0 for one.
+	most, answers int
 	// free reports that the call asks for no answer of a model, such as a list of models or a count of tokens.
 	free bool
 }

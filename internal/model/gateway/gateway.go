@@ -102,7 +102,7 @@ func (g *Gateway) reserve(ctx context.Context, a *Attempt, c *call, size int) (t
 	if c.free || g.budget == nil {
 		return 0, nil
 	}
-	tokens = model.EstimateBytes(size) + cmp.Or(c.most, model.Lookup(c.model).MaxOutput)
+	tokens = model.EstimateBytes(size) + cmp.Or(c.most, model.Lookup(c.model).MaxOutput)*max(1, c.answers)
 	return tokens, g.budget.Reserve(ctx, tokens, func(why string) {
 		a.Wait(spec.Wait{For: spec.WaitBudget, Model: c.model, Why: why})
 	})

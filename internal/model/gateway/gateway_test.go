@@ -172,6 +172,7 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		"another model":  {body: `{"model":"claude-dear","max_tokens":1}`, status: http.StatusNotFound, says: `allows no model "claude-dear"`},
 		"no model":       {body: `{"max_tokens":1}`, status: http.StatusNotFound, says: `allows no model ""`},
 		"no JSON":        {body: `{`, status: http.StatusNotFound, says: "passes calls of models on"},
+		"too many":       {body: `{"model":"claude-x","max_tokens":99999999999}`, status: http.StatusNotFound, says: "no answer has 99999999999 tokens"},
 		"less than none": {body: `{"model":"claude-x","max_tokens":-5}`, status: http.StatusNotFound, says: "no answer has -5 tokens"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -320,6 +321,21 @@ func TestNothingAboveTheBudget(t *testing.T) {
 	require.LessOrEqual(t, spent, limit)
 	require.Positive(t, refused.Load())
 	require.Equal(t, spent, budget.Standing().Spent)
+}
+
+// A call that wants several answers reserves them all.
+func TestSeveralAnswersAreReserved(t *testing.T) {
+	t.Parallel()
+	a := asks[spec.GatewayOpenAI]
+	a.path, a.body = "/v1/chat/completions", `{"model":"gpt-x","max_tokens":100,"n":8}`
+	b := newBench(t, gateway.Service{Form: spec.GatewayOpenAI}, model.NewBudget(500, 0), func(http.ResponseWriter, *http.Request) {})
+	status, body, err := b.ask(t.Context(), a, token)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusForbidden, status, body)
+	a.body = `{"model":"gpt-x","n":-1}`
+	_, body, err = b.ask(t.Context(), a, token)
+	require.NoError(t, err)
+	require.Contains(t, body, "no call has -1 answers")
 }
 
 func TestEnviron(t *testing.T) {

@@ -19,7 +19,8 @@ var gemini = form{
 	call: func(path string, body []byte) *call {
 		var r struct {
 			Config struct {
-				Most int `json:"maxOutputTokens"`
+				Most    int `json:"maxOutputTokens"`
+				Answers int `json:"candidateCount"`
 			} `json:"generationConfig"`
 		}
 		_, named, found := strings.Cut(path, "/models")
@@ -27,7 +28,7 @@ var gemini = form{
 		switch {
 		case !found || strings.Contains(name, "/"):
 		case (method == "generateContent" || method == "streamGenerateContent") && json.Unmarshal(body, &r) == nil:
-			return &call{model: name, most: r.Config.Most}
+			return &call{model: name, most: r.Config.Most, answers: r.Config.Answers}
 		case method == "" || method == "countTokens":
 			return &call{free: true}
 		}

@@ -21,10 +21,11 @@ var openAI = form{
 			Output          int    `json:"max_output_tokens"`
 			Most            int    `json:"max_tokens"`
 			MostCompletions int    `json:"max_completion_tokens"`
+			Answers         int    `json:"n"`
 		}
 		switch {
 		case (path == "/responses" || path == "/chat/completions") && json.Unmarshal(body, &r) == nil:
-			return &call{model: r.Model, most: cmp.Or(r.Output, r.MostCompletions, r.Most)}
+			return &call{model: r.Model, most: cmp.Or(r.Output, r.MostCompletions, r.Most), answers: r.Answers}
 		case path == "/models", strings.HasPrefix(path, "/models/"):
 			return &call{free: true}
 		}
