@@ -69,7 +69,7 @@ func (c *Executor) openService(ctx context.Context) (*service, error) {
 
 // own is the gateway as one run of the program finds it, with a token that no other has.
 func (s *service) own() sandbox.Own {
-	if s.gateway == nil {
+	if s == nil || s.gateway == nil { // a process for several tasks has none
 		return sandbox.Own{}
 	}
 	token := rand.Text()
