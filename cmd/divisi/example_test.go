@@ -83,7 +83,7 @@ func (e *typist) run(line string, want int) {
 	cmd.Dir = e.folder
 	for _, name := range []string{
 		"PATH", "HOME", "XDG_STATE_HOME", "TMPDIR", "GOCACHE", "GOMODCACHE", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "NO_COLOR",
-		"TERM", "WORK", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY",
+		"TERM", "WORK", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "ANTHROPIC_API_KEY",
 	} {
 		if value := e.ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
