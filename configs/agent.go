@@ -6,12 +6,12 @@ import (
 	"divisi/internal/spec"
 )
 
-// taskPrompt is what a coding agent is told that does tasks; the task comes on its standard input.
+// taskPrompt is the instruction of a coding agent that does tasks; the task comes on its standard input.
 const taskPrompt = `` +
 	`The JSON before or after this is one task. Do what its brief says, keep its constraints, and change only its files.
 Where prior is not empty, an attempt failed before: begin with its fault. Do not commit. Ask no questions: no person reads them.`
 
-// agentPrompts are what a coding agent is told in the place of each built-in role that it takes.
+// agentPrompts are the instructions of a coding agent in the place of each built-in role that it takes.
 var agentPrompts = map[string]string{
 	spec.RoleMaster: `You plan a change of the code in this directory. The JSON before or after this has your instruction, the
 conversation so far, the calls that you can answer with, and the form of your answer. Read the code as you need it, change

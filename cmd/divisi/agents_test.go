@@ -11,7 +11,7 @@ import (
 )
 
 // fakeAnthropic: fakeanthropic KEY serves Anthropic's API on loopback for the rest of the script and sets ANTHROPIC_BASE_URL. It repeats
-// the first words of what it is asked, refuses the first call with a wait of a second.
+// a word twenty times, refuses the first call with a wait of a second.
 func fakeAnthropic(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: fakeanthropic KEY")

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Own serves what a command asks of the proxy itself, at the address by which the command knows it.
+// Own serves a command's requests to the proxy itself, at the address by which the command knows it.
 type Own struct {
 	Address string
 	Handler http.Handler

@@ -30,7 +30,7 @@ type Proxy struct {
 	hosts    Reach
 	// named are the hosts that the role of the command names; nil for all.
 	named Reach
-	// itself answers what is asked of the proxy and not through it.
+	// itself answers requests to the proxy, and not through it.
 	itself Own
 	// users returns the user's proxy for an address, nil for none.
 	users   func(*url.URL) (*url.URL, error)

@@ -78,7 +78,7 @@ func (b *Budget) try(tokens int) (settled <-chan struct{}, err *Error) {
 	return b.settled, err
 }
 
-// Settle books what a call has used that had reserved tokens.
+// Settle books the use of a call that had reserved tokens.
 func (b *Budget) Settle(reserved, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
