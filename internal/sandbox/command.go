@@ -46,7 +46,7 @@ type Command struct {
 	// Hosts, where there are any, are the only ones that the proxy connects to. A machine without namespaces, which has no proxy,
 	// refuses such a command.
 	Hosts []string
-	// Own is what the command finds beside the network.
+	// Own is the command's own service of Divisi.
 	Own Own
 	// MaxMemory bounds, in bytes, what all processes of the command use together; see Output.OutOfMemory. Zero means half of the
 	// machine's memory, a negative number no bound.

@@ -391,12 +391,3 @@ func summary(p *spec.Patch, output string) string {
 
 // maxOutput bounds, in bytes, what a handoff keeps of a command's output.
 const maxOutput = 4 << 10
-
-// placeSignatures are the files of the places, so that the same failure can be known again when lines move.
-func placeSignatures(left []string) []string {
-	var out []string
-	for _, place := range left {
-		out = append(out, "remaining: "+place[:max(0, strings.LastIndexByte(place, ':'))])
-	}
-	return slices.Compact(out)
-}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,3 +89,12 @@ func refusals(out *sandbox.Output) string {
 
 // maxRefused bounds the refused hosts that the message of a failed attempt names.
 const maxRefused = 4
+
+// placeSignatures are the files of the places, so that the same failure can be known again when lines move.
+func placeSignatures(left []string) []string {
+	var out []string
+	for _, place := range left {
+		out = append(out, "remaining: "+place[:max(0, strings.LastIndexByte(place, ':'))])
+	}
+	return slices.Compact(out)
+}

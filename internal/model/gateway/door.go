@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// maxBody bounds a request, maxRefusal what is read of a refusal, in bytes.
+	// maxBody bounds a request, maxRefusal a refusal of the service, in bytes.
 	maxBody    = 64 << 20
 	maxRefusal = 1 << 20
 	// maxWait bounds how long one call waits for the rate limit in all.
 	maxWait = 30 * time.Minute
-	// maxOutput and maxAnswers bound what a call may ask for: no service gives more.
+	// maxOutput and maxAnswers bound the answers of a call: no service gives more.
 	maxOutput, maxAnswers = 10_000_000, 128
 )
 
