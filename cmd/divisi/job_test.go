@@ -23,7 +23,7 @@ import (
 type jobsKey struct{}
 
 // patience bounds every wait of a script; it is far above what is waited for.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // job is a program in the background whose output a script waits for.
 type job struct {
