@@ -102,6 +102,10 @@ bench: ## measure and print the figures (BENCH=Landing to choose, ROUNDS=5 for m
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./orchestrator ./orchestrator/dashboard
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
 
+.PHONY: prices
+prices: ## see that no price of the table ends soon, nor the table is old (DAY=2026-12-20 for another day than today)
+	DIVISI_PRICES=$(or $(DAY),$$(date +%F)) $(GO) test -count 1 -run TestPricesAreFresh ./internal/model
+
 .PHONY: real
 real: build ## try jobs on clones of public repositories in REPOS=DIR, beside a plain script (REAL="-only express -mutants 20")
 	$(GO) run ./internal/testkit/real $(REAL) $(REPOS)

@@ -39,18 +39,21 @@ type Info struct {
 	Tiers map[string]int `yaml:"tiers"`
 	// JSONWithTools reports that an answer in JSON can be asked for beside tools. It is false where nothing is known.
 	JSONWithTools bool `yaml:"json_with_tools"`
+	// Names are further names of the model at its service, such as the one with the day of its snapshot.
+	Names []string `yaml:"names"`
 	// MinCache is the smallest prefix, in tokens, that the service caches; 0 means that nothing is known of caching.
 	MinCache int `yaml:"min_cache"`
 	// Prices are sorted by date.
 	Prices []Price `yaml:"prices"`
 }
 
-// Price is one row of the table: what a token costs from a date on. Out is the price of answer and thoughts alike.
+// Price is one row of the table: what a token costs from a date on, until the end of another if it has one. Source is the page of
+// the service that says so.
 type Price struct {
 	From   time.Time `yaml:"from"`
-	In     Rate      `yaml:"in"`
-	Out    Rate      `yaml:"out"`
-	Cached Rate      `yaml:"cached"`
+	Until  time.Time `yaml:"until"`
+	Source string    `yaml:"source"`
+	Rates  `yaml:",inline"`
 	// Long replaces the price of calls whose prompt has more than Above tokens; nil means that there is one price.
 	Long *LongPrice `yaml:"long"`
 	// tiers are its model's.
@@ -59,10 +62,25 @@ type Price struct {
 
 // LongPrice is the price of a call with a long prompt.
 type LongPrice struct {
-	Above  int  `yaml:"above"`
-	In     Rate `yaml:"in"`
-	Out    Rate `yaml:"out"`
-	Cached Rate `yaml:"cached"`
+	Above int `yaml:"above"`
+	Rates `yaml:",inline"`
+}
+
+// Rates are what tokens cost by type. Out is that of answer and thoughts alike; Written is that of input that the service keeps
+// for minutes, WrittenHour of what it keeps for an hour.
+type Rates struct {
+	In          Rate `yaml:"in"`
+	Out         Rate `yaml:"out"`
+	Cached      Rate `yaml:"cached"`
+	Written     Rate `yaml:"written"`
+	WrittenHour Rate `yaml:"written_hour"`
+}
+
+// whole has the price of input where none is known of cached or written input.
+func (r Rates) whole() Rates {
+	r.Cached, r.Written = cmp.Or(r.Cached, r.In), cmp.Or(r.Written, r.In)
+	r.WrittenHour = cmp.Or(r.WrittenHour, r.Written)
+	return r
 }
 
 // Rate is the price of one token. Files have it in dollars for a million tokens.
@@ -83,18 +101,28 @@ func (r *Rate) UnmarshalYAML(read func(any) error) error {
 	return err
 }
 
-// For is the price of one call with a prompt of so many tokens. What the table does not say of cached input stays as it is.
-func (p Price) For(prompt int) Price {
+// For are the rates of one call with a prompt of so many tokens.
+func (p Price) For(prompt int) Rates {
 	if l := p.Long; l != nil && prompt > l.Above {
-		p.In, p.Out, p.Cached = l.In, l.Out, cmp.Or(l.Cached, p.Cached)
+		return l.whole()
 	}
-	return p
+	return p.whole()
 }
 
 // Cost is the price of calls in a service tier.
 func (p Price) Cost(u spec.Usage, tier string) spec.Money {
-	p = p.For(u.Prompt / max(1, u.Calls))
-	cost := p.In.of(u.Prompt - u.Cached).Plus(p.Cached.of(u.Cached)).Plus(p.Out.of(u.Output + u.Thoughts))
+	r := p.For(u.Prompt / max(1, u.Calls))
+	return p.inTier(r.In.of(u.Prompt-u.Cached-u.Written).Plus(r.Cached.of(u.Cached)).Plus(r.Written.of(u.Written-u.WrittenHour)).
+		Plus(r.WrittenHour.of(u.WrittenHour)).Plus(r.Out.of(u.Output+u.Thoughts)), tier)
+}
+
+// Most is the most that one call in a service tier costs with at most so many tokens: however much of its prompt is written.
+func (p Price) Most(prompt, output int, tier string) spec.Money {
+	r := p.For(prompt)
+	return p.inTier(max(r.In, r.Cached, r.Written, r.WrittenHour).of(prompt).Plus(r.Out.of(output)), tier)
+}
+
+func (p Price) inTier(cost spec.Money, tier string) spec.Money {
 	if percent, known := p.tiers[tier]; known {
 		cost = Rate(cost).of(percent) / 100
 	}
@@ -116,7 +144,7 @@ func (r Rate) of(n int) spec.Money {
 // the built-in table, with ALIAS= before it where the project has figures of its own. It is empty where none has a price.
 func RowOf(project *spec.Project, day time.Time, aliases ...string) string {
 	for _, alias := range aliases {
-		row := strings.TrimPrefix(project.ModelName(alias), "models/")
+		row := tableName(project.ModelName(alias))
 		if p, known := Lookup(row).PriceAt(day); known {
 			row += "@" + p.From.Format(time.DateOnly)
 		} else {
@@ -131,8 +159,8 @@ func RowOf(project *spec.Project, day time.Time, aliases ...string) string {
 	return ""
 }
 
-// PriceOf is the price that an id of RowOf stands for. Cached input whose price is not known costs what input costs; where the
-// project names its own price of input, it keeps the table's discount.
+// PriceOf is the price that an id of RowOf stands for. Where the project names its own price of input, cached and written input
+// keep their relation to it.
 func PriceOf(project *spec.Project, row string) (Price, bool) {
 	at := strings.LastIndexByte(row, '=')
 	name, from, _ := strings.Cut(row[at+1:], "@")
@@ -141,25 +169,29 @@ func PriceOf(project *spec.Project, row string) (Price, bool) {
 	known := err == nil
 	if info := Lookup(name); known {
 		p, known = info.PriceAt(day)
-		p.Cached, p.tiers = cmp.Or(p.Cached, p.In), info.Tiers
+		p.tiers = info.Tiers
 	}
 	if at < 0 {
 		return p, known
 	}
 	own := project.Model(row[:at])
-	cached, in := rateOf(own.PriceIn), rateOf(own.PriceIn)
-	if known {
-		cached = in * p.Cached / p.In
+	rates := Rates{In: rateOf(own.PriceIn), Out: rateOf(own.PriceOut)}
+	if r := p.whole(); known {
+		of := func(rate Rate) Rate { return rates.In * rate / r.In }
+		rates.Cached, rates.Written, rates.WrittenHour = of(r.Cached), of(r.Written), of(r.WrittenHour)
 	}
-	return Price{In: in, Out: rateOf(own.PriceOut), Cached: cached, tiers: p.tiers}, in > 0
+	return Price{Rates: rates, tiers: p.tiers}, rates.In > 0
 }
 
 // TableID names the content of the built-in table: what was computed with another one may be wrong.
 func TableID() string { return fmt.Sprintf("%x", sha256.Sum256(modelsYAML))[:12] }
 
 type table struct {
-	AsOf   time.Time       `yaml:"as_of"`
-	Models map[string]Info `yaml:"models"`
+	AsOf    time.Time         `yaml:"as_of"`
+	Sources map[string]string `yaml:"sources"`
+	Models  map[string]Info   `yaml:"models"`
+	// names has the model of each further name.
+	names map[string]string
 }
 
 // models is the built-in table. It is part of the program: a fault in it is a programmer's mistake.
@@ -168,12 +200,25 @@ var models = sync.OnceValue(func() table {
 	if err := yaml.UnmarshalWithOptions(modelsYAML, &t, yaml.Strict()); err != nil {
 		panic(fmt.Sprintf("model: models.yaml: %v", err))
 	}
+	t.names = map[string]string{}
+	for model, info := range t.Models {
+		for _, name := range info.Names {
+			t.names[name] = model
+		}
+	}
 	return t
 })
 
+// tableName is the name that a model has in the table. Names that the table does not list are none of its models': a snapshot of
+// another day, or a name that only begins alike, can have another price. Claude Code marks a model's long window with [1m].
+func tableName(name string) string {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "models/"), "[1m]")
+	return cmp.Or(models().names[name], name)
+}
+
 // Lookup returns what is known of a model; for an unknown one careful defaults, larger when the name is a Gemini's.
 func Lookup(name string) Info {
-	short := strings.TrimPrefix(name, "models/")
+	short := tableName(name)
 	if info, ok := models().Models[short]; ok {
 		info.Name, info.Known = name, true
 		return info
@@ -218,8 +263,8 @@ func (i Info) usable() int {
 // PriceAt is the price on a day; false when none is known for it.
 func (i Info) PriceAt(day time.Time) (Price, bool) {
 	for _, p := range slices.Backward(i.Prices) {
-		if !day.Before(p.From) {
-			return p, true
+		if ended := !p.Until.IsZero() && !day.Before(p.Until.AddDate(0, 0, 1)); !day.Before(p.From) {
+			return p, !ended
 		}
 	}
 	return Price{}, false

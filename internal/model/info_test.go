@@ -3,6 +3,7 @@ package model
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,8 +22,13 @@ func TestTableIsWhole(t *testing.T) {
 		require.True(t, info.Known)
 		require.Positive(t, info.Window, name)
 		require.Positive(t, info.MaxOutput, name)
-		require.Positive(t, info.MinCache, name)
+		require.True(t, info.MinCache > 0 || !strings.HasPrefix(name, "gemini-"), name)
 		for i, p := range info.Prices {
+			require.NotEmpty(t, p.Source, name)
+			require.True(t, p.Until.IsZero() || p.Until.After(p.From), name)
+			require.True(t, i == 0 || info.Prices[i-1].Until.IsZero() || info.Prices[i-1].Until.Before(p.From), "%s: prices do not meet", name)
+			require.Less(t, p.Cached, p.In, name)
+			require.True(t, p.Long == nil || p.Long.Cached > 0 && (p.Long.Written > 0) == (p.Written > 0), name)
 			require.Positive(t, p.In, name)
 			require.Positive(t, p.Out, name)
 			require.True(t, i == 0 || p.From.After(info.Prices[i-1].From), "%s: prices are sorted by date", name)
@@ -70,12 +76,17 @@ func TestPriceByDay(t *testing.T) {
 		{"gemini-3.5-flash", "2026-11-20", 1.50, 9, 0.15},
 		{"gemini-3.5-flash-lite", "2026-11-20", 0.30, 2.50, 0.03},
 		{"gemini-3.1-pro-preview", "2026-11-20", 2, 12, 0.20},
-		{"gemini-3.1-flash-lite", "2026-11-20", 0.25, 1.50, 0},
-		{"gemini-2.5-pro", "2026-11-30", 0, 0, 0},
+		{"gemini-3.1-flash-lite", "2026-11-20", 0.25, 1.50, 0.025},
+		{"gemini-2.5-pro", "2026-11-30", 1.25, 10, 0.125},
 		{"gemini-2.5-pro", "2026-12-01", 0.75, 3.75, 0.075},
 		{"gemini-2.5-pro", "2027-01-01", 1.50, 7.50, 0.15},
 		{"gemini-2.5-flash", "2026-12-01", 0.30, 2.50, 0.03},
-		{"gemini-2.5-flash-lite", "2026-11-20", 0.10, 0.40, 0},
+		{"gemini-2.5-flash-lite", "2026-11-20", 0.10, 0.40, 0.01},
+		{"claude-sonnet-5-5", "2026-10-06", 2, 10, 0.20},
+		{"claude-sonnet-5-5", "2026-10-07", 2, 10, 0.10},
+		{"gpt-5.6-luna", "2026-07-29", 1, 6, 0.10},
+		{"gpt-5.6-luna", "2026-07-30", 0.20, 1.20, 0.02},
+		{"gpt-5.6-sol", "2026-11-30", 0, 0, 0},
 	} {
 		p, ok := Lookup(c.model).PriceAt(day(t, c.day))
 		require.Equal(t, c.in > 0, ok, "%s on %s", c.model, c.day)
@@ -89,9 +100,9 @@ func TestPriceOfOneCall(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, rateOf(2), pro.For(200_000).In)
 	long := pro.For(200_001)
-	require.Equal(t, []Rate{rateOf(4), rateOf(18), rateOf(0.20)}, []Rate{long.In, long.Out, long.Cached})
+	require.Equal(t, []Rate{rateOf(4), rateOf(18), rateOf(0.40)}, []Rate{long.In, long.Out, long.Cached})
 	flash, _ := Lookup(DefaultModel).PriceAt(day(t, "2026-11-20"))
-	require.Equal(t, flash, flash.For(900_000), "one price for all")
+	require.Equal(t, flash.For(1), flash.For(900_000), "one price for all")
 }
 
 func TestWhatACallCosts(t *testing.T) {
@@ -161,7 +172,7 @@ func TestMoneyAddsUpInEveryOrder(t *testing.T) {
 	})
 	for name, info := range models().Models {
 		for _, p := range info.Prices {
-			require.Zero(t, p.In%100+p.Out%100+p.Cached%100, "%s: a tier's percentage of it is whole", name)
+			require.Zero(t, p.In%100+p.Out%100+p.Cached%100+p.Written%100+p.WrittenHour%100, "%s: a tier's percentage of it is whole", name)
 		}
 	}
 }

@@ -85,8 +85,11 @@ func (p *Patch) problems(v *problems) {
 }
 
 func (u *Usage) problems(v *problems) {
-	if u.Cached > u.Prompt {
-		v.addf("usage.cached", "", "%d cached tokens are more than the prompt's %d", u.Cached, u.Prompt)
+	if n := Plus(u.Cached, u.Written); n > u.Prompt {
+		v.addf("usage.cached", "", "%d cached tokens are more than the prompt's %d", n, u.Prompt)
+	}
+	if u.WrittenHour > u.Written {
+		v.addf("usage.written_hour", "", "%d are more than the %d written", u.WrittenHour, u.Written)
 	}
 }
 

@@ -159,7 +159,8 @@ func Rules(lists ...[]string) []string {
 	return rules
 }
 
-// Usage is the cost of model calls, in tokens. Prompt includes Cached, and ToolUse: what the service's own tools put into it.
+// Usage is the cost of model calls, in tokens. Prompt includes Cached, which was read from the service's cache, Written, which was
+// written to it, and ToolUse: what the service's own tools put into it. WrittenHour is the part of Written that is kept for an hour.
 type Usage struct {
 	Calls    int `json:"calls,omitempty"`
 	Prompt   int `json:"prompt,omitempty"`
@@ -167,6 +168,9 @@ type Usage struct {
 	Output   int `json:"output,omitempty"`
 	Thoughts int `json:"thoughts,omitempty"`
 	ToolUse  int `json:"tool_use,omitempty"`
+	Written  int `json:"written,omitempty"`
+
+	WrittenHour int `json:"written_hour,omitempty"`
 }
 
 // Total is prompt plus everything that is billed as output.
@@ -177,6 +181,7 @@ func (u Usage) Add(o Usage) Usage {
 	return Usage{
 		Calls: Plus(u.Calls, o.Calls), Prompt: Plus(u.Prompt, o.Prompt), Cached: Plus(u.Cached, o.Cached),
 		Output: Plus(u.Output, o.Output), Thoughts: Plus(u.Thoughts, o.Thoughts), ToolUse: Plus(u.ToolUse, o.ToolUse),
+		Written: Plus(u.Written, o.Written), WrittenHour: Plus(u.WrittenHour, o.WrittenHour),
 	}
 }
 
@@ -184,7 +189,7 @@ func (u Usage) Add(o Usage) Usage {
 func (u Usage) Mean(n int) Usage {
 	return Usage{
 		Calls: u.Calls / n, Prompt: u.Prompt / n, Cached: u.Cached / n, Output: u.Output / n, Thoughts: u.Thoughts / n,
-		ToolUse: u.ToolUse / n,
+		ToolUse: u.ToolUse / n, Written: u.Written / n, WrittenHour: u.WrittenHour / n,
 	}
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -86,8 +87,10 @@ func (s *service) pay(u gateway.Use) {
 	}
 	role := &s.c.Assignment.Role
 	spent := wire.Spent{
-		Usage: u.Usage, Model: u.Model, Took: u.Took, Bytes: u.Bytes, Estimated: u.Estimated,
-		Price: model.RowOf(&s.c.Assignment.Project, time.Now(), u.Model), Tier: role.Tier,
+		Usage: u.Usage, Model: u.Model, Took: u.Took, Bytes: u.Bytes, Estimated: u.Estimated, Tier: cmp.Or(u.Tier, role.Tier),
+	}
+	if model.Lookup(u.Model).Serves(spent.Tier) { // what is not known to be served so has no known price
+		spent.Price = model.RowOf(&s.c.Assignment.Project, time.Now(), u.Model)
 	}
 	if err := s.c.Pay(s.ctx, []wire.Spent{spent}); err != nil {
 		s.mu.Lock()

@@ -69,7 +69,7 @@ func TestEnlistmentCheck(t *testing.T) {
 	for want, change := range map[string]func(*Enlistment){
 		"is no name": func(e *Enlistment) { e.Worker = "a.b" },
 		fmt.Sprintf("speaks version %d", Protocol+1): func(e *Enlistment) { e.Protocol = Protocol + 1 },
-		fmt.Sprintf("speaks version %d", Protocol-2): func(e *Enlistment) { e.Protocol = Protocol - 2 },
+		fmt.Sprintf("speaks version %d", oldest-1):   func(e *Enlistment) { e.Protocol = oldest - 1 },
 		"has 0 bytes":                        func(e *Enlistment) { e.Key = nil },
 		"agents: 1001 is not from 0 to 1000": func(e *Enlistment) { e.Agents = 1001 },
 		"gates: -1 is not from 0 to 1000":    func(e *Enlistment) { e.Gates = -1 },

@@ -20,8 +20,9 @@ import (
 // shell's, and what CI checks; in version 9 gates have paths, a run can compare with the user's shell, and receipts have the
 // mutants that tests find; in version 10 receipts have the programs that ran; in version 11 an answer has the time before which
 // the run does not act on it; in version 12 receipts have how many tests noticed nothing, doubts
-// their kinds, roles a gateway with its models, and uses whether they are estimated. Version 2 was never released.
-var Protocol = 12
+// their kinds, roles a gateway with its models, and uses whether they are estimated; in version 13 uses have the tokens that were
+// written to a service's cache. Version 2 was never released.
+var Protocol = 13
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
 const oldest = 11

@@ -87,7 +87,8 @@ type usage struct {
 	Completion float64 `json:"completion_tokens"`
 	Total      float64 `json:"total_tokens"`
 	InPrompt   struct {
-		Cached float64 `json:"cached_tokens"`
+		Cached  float64 `json:"cached_tokens"`
+		Written float64 `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	InCompletion struct {
 		Reasoning float64 `json:"reasoning_tokens"`
@@ -199,11 +200,13 @@ func (a *answer) result(done bool, broken *model.Error) (*model.Result, *model.E
 		}
 		var res *model.Result
 		if res, fault = a.whole.Result(a.req.Model); fault == nil {
+			res.Usage.Written = a.written()
 			return res, nil
 		}
 	}
 	if a.began || fault.Class == model.Stalled { // a silent server does not report whether it did the work
 		fault.Usage = model.UsageOf(a.metadata()) // what was begun is paid
+		fault.Usage.Written = a.written()
 	}
 	return nil, fault
 }
@@ -230,6 +233,14 @@ func (a *answer) metadata() *genai.GenerateContentResponseUsageMetadata {
 		}
 	}
 	return u.metadata()
+}
+
+// written are the tokens that the service put into its cache, for which Gemini's usage has no word.
+func (a *answer) written() int {
+	if a.usage == nil {
+		return 0
+	}
+	return int(count(a.usage.InPrompt.Written))
 }
 
 // finishOf maps the reasons that services give. An unknown reason stays as it is.

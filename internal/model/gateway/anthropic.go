@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 
-	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
@@ -43,13 +42,19 @@ var anthropic = form{
 	},
 }
 
-// readAnthropic reads the events of a stream, or a whole message. Its input has no cached tokens in it.
-func readAnthropic(event []byte, u *spec.Usage) (last bool) {
+// readAnthropic reads the events of a stream, or a whole message. Its input has no tokens of the cache in it, its output the
+// thoughts.
+func readAnthropic(event []byte, u *Use) (last bool) {
 	type usage struct {
 		Input   float64 `json:"input_tokens"`
 		Written float64 `json:"cache_creation_input_tokens"`
 		Read    float64 `json:"cache_read_input_tokens"`
 		Output  float64 `json:"output_tokens"`
+		Kept    struct {
+			Hour float64 `json:"ephemeral_1h_input_tokens"`
+		} `json:"cache_creation"`
+		Tier  string `json:"service_tier"`
+		Speed string `json:"speed"`
 	}
 	var e struct {
 		Type    string `json:"type"`
@@ -65,8 +70,12 @@ func readAnthropic(event []byte, u *spec.Usage) (last bool) {
 	if e.Type == "message_start" {
 		said = e.Message.Usage
 	}
-	largest(&u.Prompt, said.Input+said.Written+said.Read)
-	largest(&u.Cached, said.Read)
-	largest(&u.Output, said.Output)
+	largest(&u.Usage.Prompt, said.Input+said.Written+said.Read)
+	largest(&u.Usage.Cached, said.Read)
+	largest(&u.Usage.Written, said.Written)
+	largest(&u.Usage.WrittenHour, said.Kept.Hour)
+	largest(&u.Usage.Output, said.Output)
+	u.serve(said.Tier)
+	u.serve(said.Speed)
 	return e.Type == "message_delta" || e.Type == "message"
 }

@@ -68,8 +68,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	a := d.pass(w, r, c, body)
-	use := Use{Model: c.model, Usage: a.usage, Bytes: len(body), Took: time.Since(began)}
-	if a.usage.Calls > 0 && !a.ended {
+	use := a.use
+	use.Model, use.Bytes, use.Took = c.model, len(body), time.Since(began)
+	if use.Usage.Calls > 0 && !a.ended {
 		use.Estimated = true
 		use.Usage.Prompt = max(use.Usage.Prompt, model.EstimateBytes(len(body)))
 		use.Usage.Output = max(use.Usage.Output, tokens-use.Usage.Prompt)
@@ -80,10 +81,10 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answered is how a call went. Its usage has one call where a model has answered; ended reports that the service said its last
+// answered is how a call went. Its use has one call where a model has answered; ended reports that the service said its last
 // word of it, broken that the answer, or the program, broke off.
 type answered struct {
-	usage         spec.Usage
+	use           Use
 	ended, broken bool
 }
 
@@ -146,9 +147,9 @@ func (d *door) pass(w http.ResponseWriter, r *http.Request, c *call, body []byte
 	if c.free {
 		_, err = io.Copy(here, resp.Body)
 	} else {
-		a.usage.Calls = 1
+		a.use.Usage.Calls = 1
 		err = model.ReadEvents(io.TeeReader(resp.Body, here), func(event []byte) {
-			a.ended = d.form.read(event, &a.usage) || a.ended
+			a.ended = d.form.read(event, &a.use) || a.ended
 		})
 	}
 	a.broken = err != nil

@@ -20,8 +20,9 @@ type form struct {
 	// sign sets the key, and returns the one that was there.
 	token func(http.Header) string
 	sign  func(h http.Header, key string)
-	// read adds what one event of an answer says to the use so far, and reports whether it is the last word.
-	read func(event []byte, u *spec.Usage) bool
+	// read adds what one event of an answer says of tokens and service tier to the use so far, and reports whether it is the last
+	// word.
+	read func(event []byte, u *Use) bool
 	// refusal is the body of an error.
 	refusal func(kind, why string) []byte
 }
@@ -52,5 +53,12 @@ func bearer(h http.Header) string {
 func largest(count *int, said float64) {
 	if said > float64(*count) {
 		*count = int(min(said, spec.MaxCount))
+	}
+}
+
+// serve notes the tier that a service says to have served.
+func (u *Use) serve(tier string) {
+	if tier != "" && tier != "standard" && tier != "default" && tier != "auto" {
+		u.Tier = tier
 	}
 }

@@ -72,8 +72,10 @@ func (g *Gateway) Environ(address, token string) []string {
 // Use is the use of one call. Estimated reports that the answer broke off before the service had said its use: the tokens are
 // those that were reserved.
 type Use struct {
-	Model     string
-	Usage     spec.Usage
+	Model string
+	Usage spec.Usage
+	// Tier is the service tier that the service names; empty for its standard, and where it names none.
+	Tier      string
 	Estimated bool
 	Bytes     int
 	Took      time.Duration

@@ -32,27 +32,28 @@ type asked struct {
 	stream             []string
 	whole              string
 	usage              spec.Usage
+	tier               string
 }
 
 var asks = map[string]asked{
 	spec.GatewayAnthropic: {
 		path: "/v1/messages", body: `{"model":"claude-x","max_tokens":100,"stream":true,"messages":[]}`, header: "X-Api-Key",
 		stream: []string{
-			`{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"output_tokens":1}}}`,
+			`{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":2},"service_tier":"standard","speed":"fast","output_tokens":1}}}`,
 			`{"type":"content_block_delta","delta":{"text":"hi"}}`,
 			`{"type":"message_delta","usage":{"output_tokens":7}}`,
 		},
-		whole: `{"type":"message","usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"output_tokens":7}}`,
-		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7},
+		whole: `{"type":"message","usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":2},"service_tier":"standard","speed":"fast","output_tokens":7}}`,
+		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Written: 5, WrittenHour: 2, Output: 7}, tier: "fast",
 	},
 	spec.GatewayOpenAI: {
 		path: "/v1/responses", body: `{"model":"gpt-x","max_output_tokens":100,"stream":true}`, header: "Authorization",
 		stream: []string{
 			`{"type":"response.output_text.delta","delta":"hi"}`,
-			`{"type":"response.completed","response":{"usage":{"input_tokens":45,"input_tokens_details":{"cached_tokens":30},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":2}}}}`,
+			`{"type":"response.completed","response":{"service_tier":"priority","usage":{"input_tokens":45,"input_tokens_details":{"cached_tokens":30,"cache_write_tokens":4},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":2}}}}`,
 		},
-		whole: `{"usage":{"prompt_tokens":45,"prompt_tokens_details":{"cached_tokens":30},"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":2}}}`,
-		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7, Thoughts: 2},
+		whole: `{"service_tier":"priority","usage":{"prompt_tokens":45,"prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":4},"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":2}}}`,
+		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7, Thoughts: 2, Written: 4}, tier: "priority",
 	},
 	spec.GatewayGemini: {
 		path: "/v1beta/models/gemini-x:streamGenerateContent", body: `{"generationConfig":{"maxOutputTokens":100}}`, header: "X-Goog-Api-Key",
@@ -152,6 +153,7 @@ func TestAnAnswerIsPassedOnAndItsUseRead(t *testing.T) {
 				uses := b.used()
 				require.Len(t, uses, 1)
 				require.Equal(t, a.usage, uses[0].Usage)
+				require.Equal(t, a.tier, uses[0].Tier)
 				require.False(t, uses[0].Estimated)
 			})
 		}
@@ -275,7 +277,7 @@ func TestABrokenStreamCountsItsReservation(t *testing.T) {
 	require.Eventually(t, func() bool { return len(b.used()) == 1 }, 5*time.Second, time.Millisecond)
 	use := b.used()[0]
 	require.True(t, use.Estimated)
-	require.Equal(t, spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: model.EstimateBytes(len(a.body)) + 100 - 45}, use.Usage)
+	require.Equal(t, spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Written: 5, WrittenHour: 2, Output: model.EstimateBytes(len(a.body)) + 100 - 45}, use.Usage)
 }
 
 // 64 clients, of which some break off and some answers lie, never take more than the budget, and what does not fit is refused in

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/genai"
 
 	"divisi/internal/model"
-	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
@@ -36,17 +35,17 @@ var gemini = form{
 	},
 	token: func(h http.Header) string { return h.Get("X-Goog-Api-Key") },
 	sign:  func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
-	read: func(event []byte, u *spec.Usage) (last bool) {
+	read: func(event []byte, u *Use) (last bool) {
 		var e genai.GenerateContentResponse
 		if json.Unmarshal(event, &e) != nil || e.UsageMetadata == nil {
 			return false
 		}
 		said := model.UsageOf(e.UsageMetadata)
-		largest(&u.Prompt, float64(said.Prompt))
-		largest(&u.Cached, float64(said.Cached))
-		largest(&u.Output, float64(said.Output))
-		largest(&u.Thoughts, float64(said.Thoughts))
-		largest(&u.ToolUse, float64(said.ToolUse))
+		largest(&u.Usage.Prompt, float64(said.Prompt))
+		largest(&u.Usage.Cached, float64(said.Cached))
+		largest(&u.Usage.Output, float64(said.Output))
+		largest(&u.Usage.Thoughts, float64(said.Thoughts))
+		largest(&u.Usage.ToolUse, float64(said.ToolUse))
 		return len(e.Candidates) > 0 && e.Candidates[0] != nil && e.Candidates[0].FinishReason != ""
 	},
 	refusal: func(kind, why string) []byte {

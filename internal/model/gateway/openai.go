@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 
-	"divisi/internal/spec"
 	"divisi/internal/text"
 )
 
@@ -40,9 +39,10 @@ var openAI = form{
 }
 
 // readOpenAI reads the events of both APIs, or a whole answer. Cached tokens are in its input, thoughts in its output.
-func readOpenAI(event []byte, u *spec.Usage) (last bool) {
+func readOpenAI(event []byte, u *Use) (last bool) {
 	type details struct {
 		Cached   float64 `json:"cached_tokens"`
+		Written  float64 `json:"cache_write_tokens"`
 		Thoughts float64 `json:"reasoning_tokens"`
 	}
 	type usage struct {
@@ -59,8 +59,10 @@ func readOpenAI(event []byte, u *spec.Usage) (last bool) {
 	var e struct {
 		Response struct {
 			Usage *usage `json:"usage"`
+			Tier  string `json:"service_tier"`
 		} `json:"response"`
 		Usage *usage `json:"usage"`
+		Tier  string `json:"service_tier"`
 	}
 	if json.Unmarshal(event, &e) != nil {
 		return false
@@ -70,9 +72,11 @@ func readOpenAI(event []byte, u *spec.Usage) (last bool) {
 		return false
 	}
 	thoughts := max(said.OutputDetails.Thoughts, said.CompletionDetails.Thoughts)
-	largest(&u.Prompt, max(said.Input, said.Prompt))
-	largest(&u.Cached, max(said.InputDetails.Cached, said.PromptDetails.Cached))
-	largest(&u.Thoughts, thoughts)
-	largest(&u.Output, max(said.Output, said.Completion)-thoughts)
+	largest(&u.Usage.Prompt, max(said.Input, said.Prompt))
+	largest(&u.Usage.Cached, max(said.InputDetails.Cached, said.PromptDetails.Cached))
+	largest(&u.Usage.Written, max(said.InputDetails.Written, said.PromptDetails.Written))
+	largest(&u.Usage.Thoughts, thoughts)
+	largest(&u.Usage.Output, max(said.Output, said.Completion)-thoughts)
+	u.serve(cmp.Or(e.Response.Tier, e.Tier))
 	return true
 }

@@ -63,7 +63,7 @@ func claude(b *Bill, object []byte) {
 	for _, name := range slices.Sorted(maps.Keys(e.Models)) {
 		m := e.Models[name]
 		b.Lines = append(b.Lines, Line{name, spec.Usage{
-			Prompt: tokens(m.Input + m.Read + m.Written), Cached: tokens(m.Read), Output: tokens(m.Output),
+			Prompt: tokens(m.Input + m.Read + m.Written), Cached: tokens(m.Read), Written: tokens(m.Written), Output: tokens(m.Output),
 		}, dollars(m.Cost)})
 	}
 	if len(b.Lines) > 0 { // it counts its turns for all models together
@@ -72,7 +72,8 @@ func claude(b *Bill, object []byte) {
 	b.Lines = more(had, b.Lines)
 }
 
-// codex reads the events of codex exec --json. It names no model, and its input has the cached tokens in it.
+// codex reads the events of codex exec --json. It names no model, its input has the tokens of the cache in it, its output the
+// thoughts.
 func codex(b *Bill, object []byte) {
 	var e struct {
 		Type  string
@@ -81,6 +82,7 @@ func codex(b *Bill, object []byte) {
 		Usage struct {
 			Input     float64 `json:"input_tokens"`
 			Cached    float64 `json:"cached_input_tokens"`
+			Written   float64 `json:"cache_write_input_tokens"`
 			Output    float64 `json:"output_tokens"`
 			Reasoning float64 `json:"reasoning_output_tokens"`
 		}
@@ -98,8 +100,8 @@ func codex(b *Bill, object []byte) {
 	case "turn.completed": // the sums are of the whole session
 		u := e.Usage
 		b.Fault, b.Lines = "", more(b.Lines, []Line{{Usage: spec.Usage{
-			Calls: 1, Prompt: tokens(u.Input), Cached: tokens(u.Cached), Output: tokens(u.Output - u.Reasoning),
-			Thoughts: tokens(u.Reasoning),
+			Calls: 1, Prompt: tokens(u.Input), Cached: tokens(u.Cached), Written: tokens(u.Written),
+			Output: tokens(u.Output - u.Reasoning), Thoughts: tokens(u.Reasoning),
 		}}})
 	}
 }
@@ -127,7 +129,7 @@ func gemini(b *Bill, object []byte) {
 	for _, name := range slices.Sorted(maps.Keys(e.Stats.Models)) {
 		m := e.Stats.Models[name]
 		b.Lines = append(b.Lines, Line{Model: name, Usage: spec.Usage{
-			Calls: tokens(m.API.TotalRequests), Prompt: tokens(m.Tokens.Prompt), Cached: tokens(m.Tokens.Cached),
+			Calls: tokens(m.API.TotalRequests), Prompt: tokens(m.Tokens.Prompt + m.Tokens.Tool), Cached: tokens(m.Tokens.Cached),
 			Output: tokens(m.Tokens.Candidates), Thoughts: tokens(m.Tokens.Thoughts), ToolUse: tokens(m.Tokens.Tool),
 		}})
 	}
@@ -166,7 +168,7 @@ func opencode(b *Bill, object []byte) {
 		sum.Cost = sum.Cost.Plus(dollars(e.Part.Cost))
 		sum.Usage = sum.Usage.Add(spec.Usage{
 			Calls: 1, Prompt: tokens(t.Input + t.Cache.Read + t.Cache.Write), Cached: tokens(t.Cache.Read),
-			Output: tokens(t.Output), Thoughts: tokens(t.Reasoning),
+			Written: tokens(t.Cache.Write), Output: tokens(t.Output), Thoughts: tokens(t.Reasoning),
 		})
 	}
 }

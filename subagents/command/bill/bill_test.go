@@ -24,7 +24,7 @@ func TestBillsOfRecordedOutput(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]Bill{
 		"claude.json": {Answer: "I wrote a.txt.", Lines: []Line{{
-			"claude-opus-4-8[1m]", spec.Usage{Calls: 1, Prompt: 2100, Cached: 1800, Output: 40}, 3_525_000_000,
+			"claude-opus-4-8[1m]", spec.Usage{Calls: 1, Prompt: 2100, Cached: 1800, Written: 100, Output: 40}, 3_525_000_000,
 		}}},
 		"claude_refused.json": {
 			Answer: "Invalid API key · Fix external API key", Fault: "Invalid API key · Fix external API key",
