@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 
@@ -10,18 +11,24 @@ import (
 	"divisi/internal/testkit/anthropictest"
 )
 
-// fakeAnthropic: fakeanthropic KEY serves Anthropic's API on loopback for the rest of the script and sets ANTHROPIC_BASE_URL. It repeats
-// a word twenty times, refuses the first call with a wait of a second.
+// fakeAnthropic: fakeanthropic KEY [hold] serves Anthropic's API on loopback for the rest of the script and sets ANTHROPIC_BASE_URL. It repeats
+// a word twenty times, refuses the first call with a wait of a second, and with hold stops in the middle of the stream of the second one,
+// and makes the file held.
 func fakeAnthropic(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: fakeanthropic KEY")
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: fakeanthropic KEY [hold]")
 	}
 	var asked atomic.Int32
 	s := anthropictest.New(args[0], func(*anthropictest.Request) anthropictest.Answer {
-		if asked.Add(1) == 1 {
+		n := asked.Add(1)
+		if n == 1 {
 			return anthropictest.Answer{Status: http.StatusTooManyRequests, RetryAfter: 1}
 		}
-		return anthropictest.Answer{Text: strings.Repeat("word ", 20)}
+		hold := n == 2 && len(args) > 1
+		if hold {
+			ts.Check(os.WriteFile(ts.MkAbs("held"), nil, 0o600))
+		}
+		return anthropictest.Answer{Text: strings.Repeat("word ", 20), Hold: hold}
 	})
 	ts.Defer(func() { s.CloseClientConnections(); s.Close() })
 	ts.Setenv("ANTHROPIC_BASE_URL", s.URL)

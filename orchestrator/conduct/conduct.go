@@ -196,7 +196,7 @@ func (h *Half) Seal(ctx context.Context, st *run.State) (string, error) {
 		Plan: h.Spec.Plan, Environment: h.Spec.Environment, Beside: h.Beside.Digest(), Lends: lends, Content: content,
 		Exclude: h.exclude, Refs: depot.WireRefs(refs),
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.Spec.Parallel),
-		Budget: h.limit(st), Spent: st.Usage.Total(),
+		Budget: h.limit(st), Spent: st.Usage.Total() + st.Reserved,
 		Quotas: st.Quotas,
 	}
 	if err := h.workers().tell(ctx, &s); err != nil {

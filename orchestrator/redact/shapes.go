@@ -24,8 +24,8 @@ var shapes = map[contextscope.Kind]shape{
 		"question options task text accept constraints", nil),
 	contextscope.KindControl: object("reason class strike confidence second", fields{"detail": hidden}),
 	contextscope.KindError:   fault,
-	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price pico_usd tier took_ns bytes",
-		nil),
+	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price pico_usd tier took_ns bytes "+
+		"estimated call", fields{"reserved": object("calls prompt cached output thoughts tool_use", nil)}),
 	contextscope.KindProgress: with(object("wait", fields{"doing": hidden}), func(_ *Redactor, had, out map[string]any) {
 		if had["wait"] != nil { // then Divisi words it
 			out["doing"] = had["doing"]

@@ -30,9 +30,10 @@ type Agents struct {
 	Later  map[string]time.Time
 	Budget int
 	Usage  spec.Usage
-	// Spent is the use of each worker, in tokens.
-	Spent  map[string]int
-	Quotas Quotas
+	// Spent is the use of each worker, in tokens, with what its calls under way have reserved: Reserved for all workers.
+	Spent    map[string]int
+	Reserved int
+	Quotas   Quotas
 }
 
 func newAgents() Agents {
@@ -241,7 +242,7 @@ func (s *State) Unmetered() (n int) {
 	for _, w := range s.Works {
 		for _, a := range w.Attempts {
 			n += a.Unmetered
-			if s.Status.Ended() && s.unmetered(a) {
+			if s.Status.Ended() && (s.unmetered(a) || len(a.reserved) > 0) {
 				n++
 			}
 		}

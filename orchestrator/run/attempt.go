@@ -62,6 +62,10 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		return nil
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
+			s.reserve(e, a, &d)
+			if d.Call != "" && d.Calls == 0 {
+				return // it begins, or no model answered it
+			}
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
 			s.Spent[e.Worker] = spec.Plus(s.Spent[e.Worker], d.Total())
 			s.Times.spend(a, Models, now-d.Took, now)
@@ -110,6 +114,33 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		return decode(e, func(_ *contextscope.Event, r spec.Result) { s.applyResult(e, a, r) })
 	}
 	return nil
+}
+
+// reserve counts what the calls under way have reserved.
+func (s *State) reserve(e *contextscope.Event, a *Attempt, d *wire.Spent) {
+	if d.Call == "" {
+		return
+	}
+	if a.reserved == nil {
+		a.reserved = map[string]reserved{}
+	}
+	if had, begun := a.reserved[d.Call]; begun {
+		delete(a.reserved, d.Call)
+		s.Spent[had.worker] -= had.tokens
+		s.Reserved -= had.tokens
+	}
+	if d.Reserved != nil {
+		now := reserved{e.Worker, d.Reserved.Total()}
+		a.reserved[d.Call], a.metered = now, true
+		s.Spent[now.worker] = spec.Plus(s.Spent[now.worker], now.tokens)
+		s.Reserved = spec.Plus(s.Reserved, now.tokens)
+	}
+}
+
+// reserved is what a call under way may use, on a worker.
+type reserved struct {
+	worker string
+	tokens int
 }
 
 // admit refuses what a worker wrote who does not have the attempt, or under another role than the attempt's: the fence of an

@@ -210,8 +210,10 @@ type Attempt struct {
 	Calls     []Call
 	Unmetered int
 	metered   bool
-	Turns     int
-	Result    *spec.Result
+	// reserved are its calls under way, by name.
+	reserved map[string]reserved
+	Turns    int
+	Result   *spec.Result
 	// ResultPos is the result's position in the log.
 	ResultPos uint64
 	Receipts  []spec.Receipt

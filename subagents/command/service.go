@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"divisi/contextscope"
 	"divisi/internal/model"
 	"divisi/internal/model/gateway"
 	"divisi/internal/sandbox"
@@ -75,28 +77,71 @@ func (s *service) own() sandbox.Own {
 	}
 	token := rand.Text()
 	return sandbox.Own{
-		Handler: s.gateway.For(gateway.Attempt{Token: token, Pay: s.pay, Wait: s.wait, Refused: s.refuse}),
+		Handler: s.gateway.For(gateway.Attempt{Token: token, Begin: s.begin, Wait: s.wait, Refused: s.refuse}),
 		Environ: func(address string) []string { return s.gateway.Environ(address, token) },
 	}
 }
 
-// pay notes the use of one call. What cannot be noted ends the attempt, once its program has ended.
-func (s *service) pay(u gateway.Use) {
-	if s.c.Pay == nil {
-		return
-	}
-	role := &s.c.Assignment.Role
+// begin notes a call before it is sent, so that it is counted whatever ends this process. What cannot be noted ends the attempt,
+// once its program has ended.
+func (s *service) begin(reserved gateway.Use) (pay func(gateway.Use), err error) {
+	call := rand.Text()
+	begun := s.spentOf(&reserved)
+	begun.Call, begun.Reserved, begun.Usage = call, &reserved.Usage, spec.Usage{}
+	return func(u gateway.Use) {
+		spent := s.spentOf(&u)
+		spent.Call = call
+		_ = s.note(spent) // the attempt ends with it
+	}, s.note(begun)
+}
+
+func (s *service) spentOf(u *gateway.Use) wire.Spent {
 	spent := wire.Spent{
-		Usage: u.Usage, Model: u.Model, Took: u.Took, Bytes: u.Bytes, Estimated: u.Estimated, Tier: cmp.Or(u.Tier, role.Tier),
+		Usage: u.Usage, Model: u.Model, Took: u.Took, Bytes: u.Bytes, Estimated: u.Estimated,
+		Tier: cmp.Or(u.Tier, s.c.Assignment.Role.Tier),
 	}
 	if model.Lookup(u.Model).Serves(spent.Tier) { // what is not known to be served so has no known price
 		spent.Price = model.RowOf(&s.c.Assignment.Project, time.Now(), u.Model)
 	}
-	if err := s.c.Pay(s.ctx, []wire.Spent{spent}); err != nil {
+	return spent
+}
+
+func (s *service) note(spent wire.Spent) error {
+	if s.c.Pay == nil {
+		return nil
+	}
+	err := s.c.Pay(s.ctx, []wire.Spent{spent})
+	if err != nil {
+		err = fmt.Errorf("note the use of %s: %w", s.c.Assignment.Agent(), err)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.unpaid = fmt.Errorf("note the use of %s: %w", s.c.Assignment.Agent(), err)
+		s.unpaid = cmp.Or(s.unpaid, err)
 	}
+	return err
+}
+
+// Cut are the ends of the calls that an attempt's earlier deliveries began, and whose process did not live to note them: they
+// are counted with all that they reserved.
+func Cut(events []contextscope.Event) ([]wire.Spent, error) {
+	var open []wire.Spent
+	for i := range events {
+		if events[i].Kind != contextscope.KindUsage {
+			continue
+		}
+		var s wire.Spent
+		if err := json.Unmarshal(events[i].Data, &s); err != nil {
+			return nil, fmt.Errorf("decode usage event %s: %w", events[i].ID, err)
+		}
+		open = slices.DeleteFunc(open, func(begun wire.Spent) bool { return begun.Call == s.Call })
+		if s.Reserved != nil {
+			open = append(open, s)
+		}
+	}
+	for i := range open {
+		s := &open[i]
+		s.Usage, s.Reserved, s.Estimated = *s.Reserved, nil, true
+	}
+	return open, nil
 }
 
 // fault is why a use could not be noted; nil where all was.

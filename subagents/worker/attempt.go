@@ -160,6 +160,13 @@ type Executor interface {
 }
 
 func (at *attempt) execute(ctx context.Context) (spec.Result, error) {
+	cut, err := command.Cut(at.journal.Events())
+	if err == nil {
+		err = at.pay(ctx, cut)
+	}
+	if err != nil {
+		return spec.Result{}, err
+	}
 	executor, done, err := at.executor(ctx)
 	if err != nil {
 		return spec.Result{}, err

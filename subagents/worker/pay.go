@@ -7,8 +7,11 @@ import (
 	"divisi/subagents/wire"
 )
 
-// pay appends what a coding agent has printed that it used, a usage event for each model.
+// pay appends what a coding agent has used, a usage event for each model.
 func (at *attempt) pay(ctx context.Context, used []wire.Spent) error {
+	if len(used) == 0 {
+		return nil
+	}
 	var events []contextscope.Event
 	for _, spent := range used {
 		events = append(events, wire.Draft(contextscope.KindUsage, spent))

@@ -13,14 +13,12 @@ import (
 var anthropic = form{
 	base: "https://api.anthropic.com", above: "/v1",
 	call: func(path string, body []byte) *call {
-		var r struct {
-			Model string `json:"model"`
-			Most  int    `json:"max_tokens"`
-		}
 		at := "/v1" + strings.TrimPrefix(path, "/v1") // libraries differ in which part of the path is the address
 		switch {
-		case at == "/v1/messages" && json.Unmarshal(body, &r) == nil:
-			return &call{path: at, model: r.Model, most: r.Most}
+		case at == "/v1/messages":
+			r, ok := fieldsOf(body)
+			c := &call{path: at, model: get[string](r, "model", &ok), most: get[int](r, "maxtokens", &ok)}
+			return c.where(ok)
 		case at == "/v1/messages/count_tokens", at == "/v1/models", strings.HasPrefix(at, "/v1/models/"):
 			return &call{path: at, free: true}
 		}

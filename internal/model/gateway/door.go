@@ -60,22 +60,30 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, http.StatusNotFound, kindRequest, why)
 		return
 	}
-	tokens, fault := d.reserve(r.Context(), &d.attempt, c, len(body))
+	use, fault := d.reserve(r.Context(), &d.attempt, c, len(body))
 	if fault != nil {
 		d.attempt.Refused(fault)
 		d.refuse(w, http.StatusForbidden, kindBudget, "the budget of the run allows no further call: "+fault.Message)
 		return
 	}
+	reserved, pay := use.Usage, func(Use) {}
+	if !c.free {
+		if pay, err = d.attempt.Begin(use); err != nil {
+			d.settle(reserved, spec.Usage{})
+			d.refuse(w, http.StatusForbidden, kindBudget, "the call could not be noted, and is not made")
+			return
+		}
+	}
 	began := time.Now()
 	a := d.pass(w, r, c, body)
-	use := a.use
-	use.Model, use.Bytes, use.Took = c.model, len(body), time.Since(began)
+	use.Usage, use.Tier, use.Took = a.use.Usage, a.use.Tier, time.Since(began)
 	if use.Usage.Calls > 0 && !a.ended {
 		use.Estimated = true
-		use.Usage.Prompt = max(use.Usage.Prompt, model.EstimateBytes(len(body)))
-		use.Usage.Output = max(use.Usage.Output, tokens-use.Usage.Prompt)
+		use.Usage.Prompt = max(use.Usage.Prompt, reserved.Prompt)
+		use.Usage.Output = max(use.Usage.Output, reserved.Total()-use.Usage.Prompt)
 	}
-	d.settle(tokens, &use)
+	d.settle(reserved, use.Usage)
+	pay(use)
 	if a.broken {
 		panic(http.ErrAbortHandler) // the program must not take a cut answer for a whole one
 	}
@@ -88,13 +96,10 @@ type answered struct {
 	ended, broken bool
 }
 
-// settle books a call, and tells its use.
-func (d *door) settle(reserved int, use *Use) {
-	if reserved > 0 {
-		d.budget.Settle(reserved, use.Usage.Total())
-	}
-	if use.Usage.Calls > 0 {
-		d.attempt.Pay(*use)
+// settle books a call.
+func (d *door) settle(reserved, used spec.Usage) {
+	if d.budget != nil {
+		d.budget.Settle(reserved.Total(), used.Total())
 	}
 }
 

@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -38,10 +41,51 @@ type call struct {
 	free bool
 }
 
+// where returns the call of a request that could be read, else nil.
+func (c *call) where(read bool) *call {
+	if !read {
+		return nil
+	}
+	return c
+}
+
 var forms = map[string]*form{spec.GatewayAnthropic: &anthropic, spec.GatewayOpenAI: &openAI, spec.GatewayGemini: &gemini}
 
 // Forms are the names of the forms, sorted.
 func Forms() []string { return slices.Sorted(maps.Keys(forms)) }
+
+// request are the fields of a JSON object, by their names in small letters without "_": services differ in which forms of a name
+// they read.
+type request map[string]json.RawMessage
+
+// fieldsOf reads an object. One with two fields of a name is none: the service might read the other one.
+func fieldsOf(body []byte) (r request, ok bool) {
+	d, r := json.NewDecoder(bytes.NewReader(body)), request{}
+	if start, err := d.Token(); err != nil || start != json.Delim('{') {
+		return nil, false
+	}
+	for d.More() {
+		name, err := d.Token()
+		key, _ := name.(string)
+		key = strings.ReplaceAll(strings.ToLower(key), "_", "")
+		var value json.RawMessage
+		if err != nil || r[key] != nil || d.Decode(&value) != nil {
+			return nil, false
+		}
+		r[key] = value
+	}
+	_, closed := d.Token()
+	_, after := d.Token()
+	return r, closed == nil && after == io.EOF
+}
+
+// get reads a field that may be absent.
+func get[T any](r request, name string, ok *bool) (value T) {
+	if raw := r[name]; raw != nil && json.Unmarshal(raw, &value) != nil {
+		*ok = false
+	}
+	return value
+}
 
 // bearer is the token of an Authorization header.
 func bearer(h http.Header) string {

@@ -69,8 +69,8 @@ func (g *Gateway) Environ(address, token string) []string {
 	return env
 }
 
-// Use is the use of one call. Estimated reports that the answer broke off before the service had said its use: the tokens are
-// those that were reserved.
+// Use is the use of one call; without calls where no model answered. Estimated reports that the answer broke off before the
+// service had said its use: the tokens are those that were reserved.
 type Use struct {
 	Model string
 	Usage spec.Usage
@@ -81,12 +81,12 @@ type Use struct {
 	Took      time.Duration
 }
 
-// Attempt is the owner of a token, and what its calls tell. Pay is called once for each call that a model has answered, when it
-// is over, Wait before a call waits, and Refused where the budget, a quota that is used up for long, or the role (class
-// Invalid) allows none; all on the goroutine of the call.
+// Attempt is the owner of a token, and what its calls tell. Begin is called before a call is sent, with the tokens that it has
+// reserved, and pay when it is over; a call that cannot be noted is not sent. Wait is called before a call waits, and Refused
+// where the budget, a quota that is used up for long, or the role (class Invalid) allows none; all on the goroutine of the call.
 type Attempt struct {
 	Token   string
-	Pay     func(Use)
+	Begin   func(reserved Use) (pay func(Use), err error)
 	Wait    func(spec.Wait)
 	Refused func(*model.Error)
 }
@@ -100,12 +100,18 @@ func (g *Gateway) allows(name string) bool {
 }
 
 // reserve takes the tokens of a call from the budget, for which it may wait.
-func (g *Gateway) reserve(ctx context.Context, a *Attempt, c *call, size int) (tokens int, err *model.Error) {
-	if c.free || g.budget == nil {
-		return 0, nil
+func (g *Gateway) reserve(ctx context.Context, a *Attempt, c *call, size int) (u Use, err *model.Error) {
+	u = Use{Model: c.model, Bytes: size}
+	if c.free {
+		return u, nil
 	}
-	tokens = model.EstimateBytes(size) + cmp.Or(c.most, model.Lookup(c.model).MaxOutput)*max(1, c.answers)
-	return tokens, g.budget.Reserve(ctx, tokens, func(why string) {
-		a.Wait(spec.Wait{For: spec.WaitBudget, Model: c.model, Why: why})
-	})
+	u.Usage = spec.Usage{
+		Calls: 1, Prompt: model.EstimateBytes(size), Output: cmp.Or(c.most, model.Lookup(c.model).MaxOutput) * max(1, c.answers),
+	}
+	if g.budget != nil {
+		err = g.budget.Reserve(ctx, u.Usage.Total(), func(why string) {
+			a.Wait(spec.Wait{For: spec.WaitBudget, Model: c.model, Why: why})
+		})
+	}
+	return u, err
 }

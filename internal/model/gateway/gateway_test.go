@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -85,6 +86,8 @@ type bench struct {
 	uses    []gateway.Use
 	waits   []spec.Wait
 	refused []model.Class
+	begun   []gateway.Use
+	unnoted error
 }
 
 func newBench(t *testing.T, s gateway.Service, budget *model.Budget, serve http.HandlerFunc) *bench {
@@ -97,8 +100,19 @@ func newBench(t *testing.T, s gateway.Service, budget *model.Budget, serve http.
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	b.door = httptest.NewServer(g.For(gateway.Attempt{
-		Token:   token,
-		Pay:     func(u gateway.Use) { b.mu.Lock(); defer b.mu.Unlock(); b.uses = append(b.uses, u) },
+		Token: token,
+		Begin: func(reserved gateway.Use) (func(gateway.Use), error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.begun = append(b.begun, reserved)
+			return func(u gateway.Use) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				if u.Usage.Calls > 0 {
+					b.uses = append(b.uses, u)
+				}
+			}, b.unnoted
+		},
 		Wait:    func(w spec.Wait) { b.mu.Lock(); defer b.mu.Unlock(); b.waits = append(b.waits, w) },
 		Refused: func(e *model.Error) { b.mu.Lock(); defer b.mu.Unlock(); b.refused = append(b.refused, e.Class) },
 	}))
@@ -174,6 +188,12 @@ func TestWhatIsNotPassedOn(t *testing.T) {
 		"another model":  {body: `{"model":"claude-dear","max_tokens":1}`, status: http.StatusNotFound, says: `allows no model "claude-dear"`},
 		"no model":       {body: `{"max_tokens":1}`, status: http.StatusNotFound, says: `allows no model ""`},
 		"no JSON":        {body: `{`, status: http.StatusNotFound, says: "passes calls of models on"},
+		"two models":     {body: `{"model":"claude-x","max_tokens":1,"model":"claude-dear"}`, status: http.StatusNotFound, says: "passes calls of models on"},
+		"in two letters": {body: `{"model":"claude-dear","max_tokens":1,"Model":"claude-x"}`, status: http.StatusNotFound, says: "passes calls of models on"},
+		"escaped":        {body: `{"model":"claude-x","mod\u0065l":"claude-dear"}`, status: http.StatusNotFound, says: "passes calls of models on"},
+		"two bounds":     {body: `{"model":"claude-x","max_tokens":1,"max_tokens":99999}`, status: http.StatusNotFound, says: "passes calls of models on"},
+		"two objects":    {body: `{"model":"claude-x","max_tokens":1}{"model":"claude-dear"}`, status: http.StatusNotFound, says: "passes calls of models on"},
+		"a list":         {body: `[{"model":"claude-x","max_tokens":1}]`, status: http.StatusNotFound, says: "passes calls of models on"},
 		"too many":       {body: `{"model":"claude-x","max_tokens":99999999999}`, status: http.StatusNotFound, says: "no answer has 99999999999 tokens"},
 		"less than none": {body: `{"model":"claude-x","max_tokens":-5}`, status: http.StatusNotFound, says: "no answer has -5 tokens"},
 	} {
@@ -351,4 +371,50 @@ func TestEnviron(t *testing.T) {
 	require.ErrorContains(t, err, `unknown form "other" of a model's service: it is one of anthropic, gemini, openai`)
 	_, err = gateway.New(gateway.Service{Form: spec.GatewayOpenAI, Base: "ftp://x"}, nil, model.NewRateLimit(nil))
 	require.ErrorContains(t, err, "no http address")
+}
+
+// Only the fields that a path knows bound its answer, in each form in which the service reads them.
+func TestOnlyBoundsThatHoldAreReserved(t *testing.T) {
+	t.Parallel()
+	for path, c := range map[string]struct{ form, body string }{
+		"/v1/chat/completions":                       {spec.GatewayOpenAI, `{"model":"gpt-x","max_output_tokens":1,"max_tokens":9000}`},
+		"/v1/chat/completions?":                      {spec.GatewayOpenAI, `{"model":"gpt-x","max_completion_tokens":9000,"max_tokens":1}`},
+		"/v1/responses":                              {spec.GatewayOpenAI, `{"model":"gpt-x","max_output_tokens":null,"max_tokens":1}`},
+		"/v1beta/models/gemini-x:generateContent":    {spec.GatewayGemini, `{"generation_config":{"max_output_tokens":9000}}`},
+		"/v1beta/models/gemini-x:generateContent?a":  {spec.GatewayGemini, `{"generationConfig":{"maxOutputTokens":1,"candidate_count":100}}`},
+		"/v1beta/models/gemini-x:generateContent?b":  {spec.GatewayGemini, `{"generationConfig":{"maxOutputTokens":1},"generation_config":{"maxOutputTokens":9000}}`},
+		"/v1beta/models/gemini-x:generateContent?c":  {spec.GatewayGemini, `{"generationConfig":{"maxOutputTokens":1,"max_output_tokens":9000}}`},
+		"/v1beta/models/gemini-x:generateContent?d=": {spec.GatewayGemini, `{"generationConfig":[{"maxOutputTokens":1}]}`},
+	} {
+		b := newBench(t, gateway.Service{Form: c.form}, model.NewBudget(100, 0), func(http.ResponseWriter, *http.Request) {
+			t.Errorf("%s %s was passed on", path, c.body)
+		})
+		_, _, err := b.ask(t.Context(), asked{path: path, body: c.body, header: asks[c.form].header}, token)
+		require.NoError(t, err)
+		require.Len(t, b.refused, 1, path)
+	}
+}
+
+// A call is noted before it is sent, with what it reserved: where it cannot be, it is not sent.
+func TestACallIsNotedBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	a, budget := asks[spec.GatewayAnthropic], model.NewBudget(1_000, 0)
+	var came atomic.Int32
+	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
+		came.Add(1)
+		_, _ = io.WriteString(w, a.whole)
+	})
+	_, _, err := b.ask(t.Context(), a, token)
+	require.NoError(t, err)
+	require.Len(t, b.begun, 1)
+	require.Equal(t, spec.Usage{Calls: 1, Prompt: model.EstimateBytes(len(a.body)), Output: 100}, b.begun[0].Usage)
+	require.Equal(t, len(a.body), b.begun[0].Bytes)
+
+	b.unnoted = errors.New("no space left on device")
+	status, body, err := b.ask(t.Context(), a, token)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusForbidden, status)
+	require.Contains(t, body, "could not be noted, and is not made")
+	require.Equal(t, int32(1), came.Load())
+	require.Nil(t, budget.Reserve(t.Context(), 1_000-a.usage.Total(), nil), "nothing else is spent or reserved")
 }

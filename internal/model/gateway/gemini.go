@@ -16,18 +16,18 @@ import (
 var gemini = form{
 	base: "https://generativelanguage.googleapis.com",
 	call: func(path string, body []byte) *call {
-		var r struct {
-			Config struct {
-				Most    int `json:"maxOutputTokens"`
-				Answers int `json:"candidateCount"`
-			} `json:"generationConfig"`
-		}
 		_, named, found := strings.Cut(path, "/models")
 		name, method, _ := strings.Cut(strings.TrimPrefix(named, "/"), ":")
 		switch {
 		case !found || strings.Contains(name, "/"):
-		case (method == "generateContent" || method == "streamGenerateContent") && json.Unmarshal(body, &r) == nil:
-			return &call{model: name, most: r.Config.Most, answers: r.Config.Answers}
+		case method == "generateContent" || method == "streamGenerateContent":
+			r, ok := fieldsOf(body)
+			var config request
+			if raw := r["generationconfig"]; ok && raw != nil {
+				config, ok = fieldsOf(raw)
+			}
+			c := &call{model: name, most: get[int](config, "maxoutputtokens", &ok), answers: get[int](config, "candidatecount", &ok)}
+			return c.where(ok)
 		case method == "" || method == "countTokens":
 			return &call{free: true}
 		}

@@ -10,21 +10,27 @@ import (
 	"divisi/internal/text"
 )
 
+// openAIBounds are the fields that bound an answer, by path. A field that a path does not know bounds nothing.
+var openAIBounds = map[string][]string{
+	"/responses": {"maxoutputtokens"}, "/chat/completions": {"maxcompletiontokens", "maxtokens"},
+}
+
 // openAI is the API of OpenAI: responses, and chat completions.
 var openAI = form{
 	base:  "https://api.openai.com/v1",
 	under: "/v1",
 	call: func(path string, body []byte) *call {
-		var r struct {
-			Model           string `json:"model"`
-			Output          int    `json:"max_output_tokens"`
-			Most            int    `json:"max_tokens"`
-			MostCompletions int    `json:"max_completion_tokens"`
-			Answers         int    `json:"n"`
-		}
+		bounds := openAIBounds[path]
 		switch {
-		case (path == "/responses" || path == "/chat/completions") && json.Unmarshal(body, &r) == nil:
-			return &call{model: r.Model, most: cmp.Or(r.Output, r.MostCompletions, r.Most), answers: r.Answers}
+		case bounds != nil:
+			r, ok := fieldsOf(body)
+			c := &call{model: get[string](r, "model", &ok), answers: get[int](r, "n", &ok)}
+			for _, bound := range bounds {
+				if most := get[int](r, bound, &ok); most < 0 || most > c.most {
+					c.most = most
+				}
+			}
+			return c.where(ok)
 		case path == "/models", strings.HasPrefix(path, "/models/"):
 			return &call{free: true}
 		}

@@ -33,6 +33,8 @@ type Answer struct {
 	Input any
 	// Status is that of a refusal, with RetryAfter in seconds.
 	Status, RetryAfter int
+	// Hold has a stream stop after its first words, until the client leaves.
+	Hold bool
 }
 
 // Server is the fake. It is safe for concurrent use.
@@ -75,7 +77,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_request_error",
 			fmt.Sprintf("model, max_tokens and messages are required (%v)", err))
 	default:
-		s.reply(w, &req)
+		s.reply(w, r, &req)
 	}
 }
 
@@ -85,7 +87,7 @@ func refuse(w http.ResponseWriter, status int, kind, why string) {
 	fmt.Fprintf(w, `{"type":"error","error":{"type":%q,"message":%q}}`, kind, why)
 }
 
-func (s *Server) reply(w http.ResponseWriter, req *Request) {
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, req *Request) {
 	a := s.answer(req)
 	if a.Status != 0 {
 		if a.RetryAfter > 0 {
@@ -121,11 +123,16 @@ func (s *Server) reply(w http.ResponseWriter, req *Request) {
 		}
 		return
 	}
-	stream(w, message, block, stop, in, out)
+	stream(w, message, block, stop, in, out, func() {
+		if a.Hold {
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		}
+	})
 }
 
 // stream sends a message as the events of the API.
-func stream(w http.ResponseWriter, message, block map[string]any, stop string, in, out int) {
+func stream(w http.ResponseWriter, message, block map[string]any, stop string, in, out int, half func()) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	send := func(kind string, data map[string]any) {
 		data["type"] = kind
@@ -150,6 +157,7 @@ func stream(w http.ResponseWriter, message, block map[string]any, stop string, i
 	}
 	send("content_block_start", map[string]any{"index": 0, "content_block": empty})
 	send("content_block_delta", map[string]any{"index": 0, "delta": delta})
+	half()
 	send("content_block_stop", map[string]any{"index": 0})
 	send("message_delta", map[string]any{
 		"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]int{"output_tokens": out},

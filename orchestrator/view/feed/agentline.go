@@ -31,7 +31,7 @@ func agentLine(e *contextscope.Event) Line {
 	case contextscope.KindProgress:
 		return progressLine(e, data[wire.Progress](e))
 	case contextscope.KindUsage:
-		return usageLine(data[spec.Usage](e))
+		return usageLine(data[wire.Spent](e))
 	case contextscope.KindReceipt:
 		return receiptLine(e, data[spec.Receipt](e))
 	case contextscope.KindResult:
@@ -143,7 +143,10 @@ func startedLine(e *contextscope.Event, d wire.Started) Line {
 	return Line{More: cmp.Or(e.Worker, "a worker") + " began", Tone: Plain, Fold: true}
 }
 
-func usageLine(u spec.Usage) Line {
+func usageLine(u wire.Spent) Line {
+	if u.Reserved != nil {
+		return Line{More: fmt.Sprintf("asks %s, with %s tokens reserved", u.Model, text.Tokens(u.Reserved.Total())), Fold: true}
+	}
 	cached := ""
 	if u.Cached > 0 {
 		cached = fmt.Sprintf(" (%s cached)", text.Tokens(u.Cached))
