@@ -53,7 +53,7 @@ func (g *goFile) variants(e ast.Expr) (list []variant) {
 				list = append(list, variant{Constant, splice(g, e, n, to)})
 			}
 		case *ast.BasicLit:
-			if to := constant(n); to != "" {
+			if to := constant(n, g.fold); to != "" {
 				list = append(list, variant{Constant, splice(g, e, n, to)})
 			}
 		case *ast.CompositeLit:
@@ -82,7 +82,7 @@ func number(e ast.Expr) bool {
 }
 
 // constant is another constant of the same type; "" for none.
-func constant(n *ast.BasicLit) string {
+func constant(n *ast.BasicLit, fold Fold) string {
 	switch n.Kind {
 	case token.INT:
 		if i, err := strconv.ParseInt(n.Value, 0, 64); err == nil && i < 1<<62 {
@@ -90,6 +90,9 @@ func constant(n *ast.BasicLit) string {
 		}
 	case token.STRING:
 		text, err := strconv.Unquote(n.Value)
+		if other := fold.Of(text); err == nil && other != "" {
+			return strconv.Quote(other)
+		}
 		if last := strings.LastIndexByte(strings.TrimSpace(text), ' '); err == nil && last > 0 {
 			return strconv.Quote(text[:last]) // a part of it is less than all
 		}

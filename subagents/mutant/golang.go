@@ -18,13 +18,15 @@ const chooser = "divisi_mutants.go"
 
 // Go puts mutants into the Go files of one directory. files hold source by path; wanted reports whether a mutant, which has no
 // number yet, is one. first is the number of the first mutant. The result has the files with mutants and one beside them that
-// chooses.
-func Go(files map[string][]byte, first int, wanted func(Mutant) bool) (mutated map[string][]byte, mutants []Mutant, err error) {
+// chooses. Constants that are texts differ in what fold names.
+func Go(files map[string][]byte, first int, fold Fold, wanted func(Mutant) bool) (
+	mutated map[string][]byte, mutants []Mutant, err error,
+) {
 	mutated = map[string][]byte{}
-	values := constantsOf(files)
+	values := constantsOf(files, fold)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		g := &goFile{
-			path: file, source: files[file], set: token.NewFileSet(), wanted: wanted, first: first + len(mutants), values: values,
+			path: file, source: files[file], set: token.NewFileSet(), wanted: wanted, first: first + len(mutants), values: values, fold: fold,
 		}
 		pkg, err := g.mutate()
 		if err != nil {
@@ -100,10 +102,11 @@ type goFile struct {
 	name    string
 	// values are other values of constants, by their names.
 	values map[string]string
+	fold   Fold
 }
 
 // constantsOf are other values of constants, and of those of a package that have one of their own.
-func constantsOf(files map[string][]byte) map[string]string {
+func constantsOf(files map[string][]byte, fold Fold) map[string]string {
 	values := map[string]string{"true": "false", "false": "true"}
 	for name, source := range files {
 		parsed, err := parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
@@ -118,7 +121,7 @@ func constantsOf(files map[string][]byte) map[string]string {
 					continue
 				}
 				if literal, isLiteral := spec.Values[0].(*ast.BasicLit); isLiteral {
-					values[spec.Names[0].Name] = constant(literal)
+					values[spec.Names[0].Name] = constant(literal, fold)
 				}
 			}
 		}

@@ -20,7 +20,7 @@ func all(Mutant) bool { return true }
 func mutantsOf(t *testing.T, signature, body string) (told []string) {
 	t.Helper()
 	source := "package p\n\nfunc f" + signature + " {\n" + body + "\n}\n"
-	mutated, mutants, err := Go(map[string][]byte{"p.go": []byte(source)}, 1, all)
+	mutated, mutants, err := Go(map[string][]byte{"p.go": []byte(source)}, 1, "", all)
 	require.NoError(t, err)
 	for i, m := range mutants {
 		require.Equal(t, i+1, m.Number)
@@ -79,7 +79,7 @@ func TestMutantsOfStatements(t *testing.T) {
 func TestMutantsOfVariables(t *testing.T) {
 	t.Parallel()
 	source := []byte("package p\n\nvar limits = map[string]int{\"a\": 1, \"b\": 2}\n\nvar _, x, y = 1, 2, 3\n\nconst z = 1\n\nfunc f(a t) bool { return a.z > z }\n")
-	mutated, mutants, err := Go(map[string][]byte{"p.go": source}, 1, all)
+	mutated, mutants, err := Go(map[string][]byte{"p.go": source}, 1, "", all)
 	require.NoError(t, err)
 	require.Len(t, mutants, 6)
 	require.Equal(t, "return a.z > 2", mutants[5].New)
@@ -91,7 +91,7 @@ func TestMutantsOfVariables(t *testing.T) {
 func TestWantedMutants(t *testing.T) {
 	t.Parallel()
 	source := []byte("package p\n\nfunc f(a int) int {\n\treturn a\n}\n\nfunc (x *t[k]) g() bool {\n\treturn x.y\n}\n")
-	mutated, mutants, err := Go(map[string][]byte{"d/p.go": source}, 7, func(m Mutant) bool { return m.Line == 8 })
+	mutated, mutants, err := Go(map[string][]byte{"d/p.go": source}, 7, "", func(m Mutant) bool { return m.Line == 8 })
 	require.NoError(t, err)
 	require.Len(t, mutants, 1)
 	require.Equal(t, 7, mutants[0].Number)
@@ -101,11 +101,11 @@ func TestWantedMutants(t *testing.T) {
 	require.True(t, mutants[0].At("d/p.go", 8))
 	require.False(t, mutants[0].At("d/p.go", 4))
 
-	mutated, mutants, err = Go(map[string][]byte{"d/p.go": source}, 1, func(Mutant) bool { return false })
+	mutated, mutants, err = Go(map[string][]byte{"d/p.go": source}, 1, "", func(Mutant) bool { return false })
 	require.NoError(t, err)
 	require.Empty(t, mutated)
 	require.Empty(t, mutants)
-	_, _, err = Go(map[string][]byte{"d/p.go": []byte("package p\nfunc {")}, 1, all)
+	_, _, err = Go(map[string][]byte{"d/p.go": []byte("package p\nfunc {")}, 1, "", all)
 	require.ErrorContains(t, err, "read d/p.go for mutants")
 }
 
@@ -168,7 +168,7 @@ func TestAProgramWithMutants(t *testing.T) {
 	write("go.mod", []byte("module example.org/m\n\ngo 1.24\n"))
 	write("main.go", []byte(program))
 	file := filepath.Join(dir, "main.go")
-	mutated, mutants, err := Go(map[string][]byte{file: []byte(program)}, 1, all)
+	mutated, mutants, err := Go(map[string][]byte{file: []byte(program)}, 1, "", all)
 	require.NoError(t, err)
 	overlay := map[string]map[string]string{"Replace": {}}
 	for path, text := range mutated {
@@ -207,7 +207,7 @@ func FuzzGo(f *testing.F) {
 	f.Add([]byte(program))
 	f.Add([]byte("package p\nfunc f() { if x := (T{}); x.y { return }; for ; ; a.b++ { } }"))
 	f.Fuzz(func(t *testing.T, source []byte) {
-		mutated, mutants, err := Go(map[string][]byte{"p.go": source}, 1, all)
+		mutated, mutants, err := Go(map[string][]byte{"p.go": source}, 1, "", all)
 		if err != nil {
 			return
 		}

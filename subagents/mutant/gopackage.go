@@ -43,6 +43,8 @@ type Experiment struct {
 	Renames Renames
 	// Restore takes back what tests have changed of the tree.
 	Restore func(context.Context) error
+	// Fold is what the tests after the patch ignore of texts, and those before do not.
+	Fold Fold
 	// Wanted reports whether a mutant, which has no number yet, is one.
 	Wanted func(Mutant) bool
 	// Number returns a number above 0 that no test can guess: those of mutants begin at one, and others choose none.
@@ -101,7 +103,7 @@ func (p *GoPackage) prepare(ctx context.Context, program string, others map[stri
 	}
 	refused, first := map[Mutant]bool{}, p.Number()
 	for range maxCompiles {
-		mutated, mutants, err := Go(files, first, func(m Mutant) bool { return !refused[m] && p.Wanted(m) })
+		mutated, mutants, err := Go(files, first, p.Fold, func(m Mutant) bool { return !refused[m] && p.Wanted(m) })
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}

@@ -165,6 +165,7 @@ func (p *Interpreted) number(sources map[string][]byte, found map[string]Source)
 		of.Changes = nil
 		for _, c := range found[file].Changes {
 			if c.File = file; p.Wanted(c.Mutant) {
+				c.fold(p.Fold, sources[file])
 				c.Number = number
 				if number++; c.Loads {
 					name := c.Func[strings.LastIndexByte(c.Func, '.')+1:]

@@ -133,7 +133,7 @@ func (one interpretedLanguage) engine() engine {
 				return c, fmt.Errorf("%w: %s", mutant.ErrRefused, namesVariable(file))
 			}
 		}
-		e.Renames, e.Data = mutant.RenamesOf(e.Base, since), p.data
+		e.Renames, e.Data, e.Fold = mutant.RenamesOf(e.Base, since), p.data, mutant.FoldOf(e.Before, after)
 		return t.compareInterpreted(ctx, &e, l, dir, after, since, until)
 	}
 }

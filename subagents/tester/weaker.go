@@ -297,6 +297,7 @@ func (t *Executor) compareGo(ctx context.Context, dir string, p *patched, until 
 	if e.Base, err = from(dir, f.product); err != nil {
 		return c, err
 	}
+	e.Fold = mutant.FoldOf(f.before, f.after)
 	e.Wanted = func(m mutant.Mutant) bool { _, tests := e.Before[m.File]; return !tests }
 	var red map[string]string
 	c.dir = dir
