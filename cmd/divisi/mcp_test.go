@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -20,6 +21,10 @@ type editor struct {
 
 	server *exec.Cmd
 	logged *job
+	// says are the answers of its person to the questions of forms, in order; shown has the questions.
+	mu    sync.Mutex
+	says  []string
+	shown []string
 }
 
 // editors are those of all scripts, by script and name.
@@ -38,7 +43,39 @@ func editorOf(ts *testscript.TestScript, name string) *editor {
 	return a.(*editor) //nolint:forcetypeassert // connect stores it
 }
 
-// connect: connect NAME [args…] starts divisi mcp, as an editor does, and connects the SDK's client to it, which calls itself NAME.
+// asks answers a form as the next of the editor's answers has it: yes, no, decline, cancel, or leave, which ends the connection.
+func (a *editor) asks(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	a.mu.Lock()
+	a.shown = append(a.shown, req.Params.Message)
+	if len(a.says) == 0 {
+		a.mu.Unlock()
+		return nil, errors.New("there is no person")
+	}
+	say := a.says[0]
+	a.says = a.says[1:]
+	a.mu.Unlock()
+	switch say {
+	case "yes", "no":
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"answer": say}}, nil
+	case "leave":
+		_ = a.server.Process.Kill()
+		return nil, errors.New("the editor is gone")
+	}
+	return &mcp.ElicitResult{Action: say}, nil
+}
+
+// asked: asked NAME prints the questions that an editor has shown, and forgets them.
+func asked(ts *testscript.TestScript, _ bool, args []string) {
+	a := editorOf(ts, args[0])
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, err := ts.Stdout().Write([]byte(strings.Join(a.shown, "\n")))
+	ts.Check(err)
+	a.shown = nil
+}
+
+// connect: connect NAME[:ANSWER…][@VERSION] [args…] starts divisi mcp, as an editor does, and connects the SDK's client to it, which
+// calls itself NAME. With answers it can show forms, and its person gives these; VERSION is that of the protocol.
 func connect(ts *testscript.TestScript, _ bool, args []string) {
 	path := "divisi"
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
@@ -50,11 +87,18 @@ func connect(ts *testscript.TestScript, _ bool, args []string) {
 	a := &editor{server: exec.Command(path, append([]string{"mcp"}, args[1:]...)...), logged: &job{changed: make(chan struct{})}}
 	a.server.Dir, a.server.Env, a.server.Stderr = ts.MkAbs("."), environment(ts), a.logged
 	a.server.WaitDelay = time.Second // a run that it started must not hold the pipe
-	client := mcp.NewClient(&mcp.Implementation{Name: args[0], Version: "1"}, nil)
-	session, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: a.server}, nil)
+	as, version, _ := strings.Cut(args[0], "@")
+	name, answers, person := strings.Cut(as, ":")
+	var o mcp.ClientOptions
+	if person {
+		a.says, o.ElicitationHandler = strings.Split(answers, ":"), a.asks
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: name, Version: "1"}, &o)
+	session, err := client.Connect(context.Background(), &mcp.CommandTransport{Command: a.server},
+		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	ts.Check(err)
 	a.ClientSession = session
-	editors.Store(editorKey{ts, args[0]}, a)
+	editors.Store(editorKey{ts, name}, a)
 	ts.Defer(func() { _ = a.Close() })
 }
 
@@ -83,6 +127,16 @@ func ask(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Check(err)
 			return
 		}
+	}
+}
+
+// gone: gone NAME TOOL ARGUMENTS calls a tool, and the connection must end before it answers.
+func gone(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	r, err := editorOf(ts, args[0]).CallTool(ctx, &mcp.CallToolParams{Name: args[1], Arguments: json.RawMessage(args[2])})
+	if err == nil || ctx.Err() != nil {
+		ts.Fatalf("the connection has not ended: %v %v", r, ctx.Err())
 	}
 }
 

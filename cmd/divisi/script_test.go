@@ -58,7 +58,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 		"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 		"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "page": page, "tmpfs": tmpfs, "process": process,
-		"appended": appended, "reformatted": reformatted, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents, "connect": connect, "ask": ask, "offered": offered, "leave": leave, "assent": asSent, "example": typeExample, "eachlines": typeEachLines,
+		"appended": appended, "reformatted": reformatted, "atonce": atOnce, "noprocess": noProcess, "events": jsonEvents, "connect": connect, "ask": ask, "asked": asked, "gone": gone, "offered": offered, "leave": leave, "assent": asSent, "example": typeExample, "eachlines": typeEachLines,
 	}
 	maps.Copy(out, ttyCommands)
 	return out

@@ -148,6 +148,24 @@ func (l *list) role(name string, r *spec.Role, gates []spec.Gate) {
 	}
 }
 
+// Granted lists what role files that a program names, and not a person, request of a person: what Requests lists of a role of a
+// repository, and the variables that their commands see. A role that requests neither has no line.
+func Granted(roles map[string]spec.Role) []string {
+	var l list
+	for name, r := range roles {
+		before := len(l)
+		l.role(name, &r, nil)
+		switch {
+		case len(r.Secrets) > 0:
+			l.addf("role %s, with your variables %s: %s", name, r.Secrets, r.Command)
+		case len(l) > before && len(r.Command) > 0 && !r.Network:
+			l.addf("role %s: %s", name, r.Command)
+		}
+	}
+	slices.Sort(l)
+	return slices.Compact(l)
+}
+
 func words(texts []string) string {
 	shown := make([]string, 0, len(texts))
 	for _, text := range texts {

@@ -32,10 +32,11 @@ func Open(dir, identity, repository string, trees ...string) (*Store, error) {
 }
 
 // The subjects of other decisions about a repository: whether its commands may run outside the sandbox, and with other versions
-// of programs than its files name.
+// of programs than its files name; and which role files and coding agent a program may start runs with.
 const (
-	Twin = "twin"
-	Pins = "pins"
+	Twin  = "twin"
+	Pins  = "pins"
+	Roles = "roles"
 )
 
 // About is the place of the decision about a subject.

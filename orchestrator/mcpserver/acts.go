@@ -29,7 +29,7 @@ func (s *Server) addAct(e *act.Entry) {
 	takes.Required = append(takes.Required, own.Required...)
 	does := e.Help + " " + e.Undone(func(u *act.Entry) string { return u.Name })
 	t := tool{name: e.Name, does: does, acts: true, loses: e.Loses, takes: takes}
-	add(s, t, func(ctx context.Context, by string, in map[string]any) (done, error) {
+	add(s, t, func(ctx context.Context, by caller, in map[string]any) (done, error) {
 		run, is := in["run"].(string)
 		if !is {
 			return done{}, usage.Errorf("run must be a text")
@@ -39,7 +39,7 @@ func (s *Server) addAct(e *act.Entry) {
 		if err != nil {
 			return done{}, usage.Errorf("%v", err)
 		}
-		return s.act(ctx, by, run, a)
+		return s.act(ctx, by.by, run, a)
 	})
 }
 

@@ -41,7 +41,7 @@ type open struct {
 }
 
 // decisions lists what is open in a run.
-func (s *Server) decisions(ctx context.Context, _ string, in whichOpen) (out openPage, err error) {
+func (s *Server) decisions(ctx context.Context, _ caller, in whichOpen) (out openPage, err error) {
 	if err := s.known(ctx, in.Run); err != nil {
 		return out, err
 	}
@@ -94,7 +94,7 @@ type answer struct {
 }
 
 // decide answers a decision. What is reserved for a person is refused.
-func (s *Server) decide(ctx context.Context, by string, in answer) (done, error) {
+func (s *Server) decide(ctx context.Context, by caller, in answer) (done, error) {
 	if err := within("text", in.Text, maxAnswerText); err != nil {
 		return done{}, err
 	}
@@ -116,7 +116,7 @@ func (s *Server) decide(ctx context.Context, by string, in answer) (done, error)
 	if at >= 0 && slices.Contains(all[at].Choices, in.Option) && in.Text == "" {
 		in.Option, in.Text = view.Reply, in.Option
 	}
-	out, err := s.act(ctx, by, in.Run, act.Decide{
+	out, err := s.act(ctx, by.by, in.Run, act.Decide{
 		Decision: in.Decision, Attempt: in.Attempt, Option: in.Option, Text: in.Text, Task: in.Task,
 	})
 	if err != nil && at < 0 {

@@ -160,11 +160,18 @@ func served(t *testing.T, p *place, acts bool) *sdk.ClientSession {
 // connected serves the SDK's client until the test ends.
 func connected(t *testing.T, s *Server) *sdk.ClientSession {
 	t.Helper()
+	return joined(t, s, "", nil)
+}
+
+// joined serves a client with a version of the protocol and options until the test ends.
+func joined(t *testing.T, s *Server, version string, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
 	mine, theirs := pipes()
 	over := make(chan error, 1)
 	go func() { over <- s.Serve(context.Background(), mine.in, mine.out) }()
-	client := sdk.NewClient(&sdk.Implementation{Name: "an \x1b[31meditor", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: theirs.in, Writer: theirs.out}, nil)
+	client := sdk.NewClient(&sdk.Implementation{Name: "an \x1b[31meditor", Version: "1"}, o)
+	session, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: theirs.in, Writer: theirs.out},
+		&sdk.ClientSessionOptions{ProtocolVersion: version})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, session.Close())
@@ -178,10 +185,10 @@ func newServer(p *place, acts bool) *Server {
 		Runs: p, Controller: p, Acts: acts, ToAct: "act --now", Person: "ana", Version: "v1", Logger: zerolog.Nop(),
 		Words: func(err error) string { return err.Error() + " (worded)" },
 		Calls: func(s string) string { return strings.Replace(s, "divisi ", "divisi --state-dir s ", 1) },
-		Preview: func(_ context.Context, plan string) (Preview, error) {
+		Preview: func(_ context.Context, w Work) (Preview, error) {
 			return Preview{
 				Gates: []Gate{{Gate: "ok", Command: []string{"true"}}}, Setup: []string{"npm", "ci"}, Refused: []string{"no key"},
-				Plan: json.RawMessage(fmt.Sprintf(`{"by":"file","tasks":[{"id":"a","role":"generator","brief":%q}]}`, plan)), Trusted: true,
+				Plan: json.RawMessage(fmt.Sprintf(`{"by":"file","tasks":[{"id":"a","role":"generator","brief":%q}]}`, w.Plan)), Trusted: true,
 			}, nil
 		},
 		Start: func(_ context.Context, w Work) (string, error) {

@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"divisi/internal/spec"
@@ -42,7 +43,9 @@ type Gate struct {
 type whichPlan struct {
 	page
 
-	Plan string `json:"plan" jsonschema:"The plan file (YAML), as a path in the repository."`
+	Plan  string   `json:"plan" jsonschema:"The plan file (YAML), as a path in the repository."`
+	Agent string   `json:"agent,omitempty" jsonschema:"As that of start."`
+	Roles []string `json:"roles,omitempty" jsonschema:"As those of start."`
 }
 
 // previewed is a plan with what a run needs before it can begin.
@@ -80,11 +83,11 @@ type planned struct {
 }
 
 // preview expands a plan file.
-func (s *Server) preview(ctx context.Context, _ string, in whichPlan) (out previewed, err error) {
-	if err := within("plan", in.Plan, maxName); err != nil {
+func (s *Server) preview(ctx context.Context, _ caller, in whichPlan) (out previewed, err error) {
+	if err := errors.Join(within("plan", in.Plan, maxName), fewRoles(in.Roles)); err != nil {
 		return out, err
 	}
-	p, err := s.opts.Preview(ctx, in.Plan)
+	p, err := s.opts.Preview(ctx, Work{Plan: in.Plan, Agent: in.Agent, Roles: in.Roles})
 	if err != nil {
 		return out, err
 	}

@@ -54,7 +54,7 @@ type gate struct {
 }
 
 // show reports on a run.
-func (s *Server) show(ctx context.Context, _ string, in ofRun) (reported, error) {
+func (s *Server) show(ctx context.Context, _ caller, in ofRun) (reported, error) {
 	row, r, err := s.both(ctx, in.Run)
 	if err != nil {
 		return reported{}, err

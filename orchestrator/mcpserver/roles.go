@@ -33,7 +33,7 @@ type role struct {
 }
 
 // roles lists what a plan can name.
-func (s *Server) roles(_ context.Context, _ string, in page) (out rolePage, err error) {
+func (s *Server) roles(_ context.Context, _ caller, in page) (out rolePage, err error) {
 	set, err := configs.RolesWith(s.opts.Repo, nil)
 	if err != nil {
 		return out, err

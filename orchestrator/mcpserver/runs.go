@@ -73,7 +73,7 @@ type row struct {
 }
 
 // runs lists the runs.
-func (s *Server) runs(ctx context.Context, _ string, in page) (listed, error) {
+func (s *Server) runs(ctx context.Context, _ caller, in page) (listed, error) {
 	ids, err := s.opts.Runs.List(ctx)
 	if err != nil {
 		return listed{}, err

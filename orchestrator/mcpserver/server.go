@@ -36,8 +36,9 @@ type Options struct {
 	Repo, StateDir string
 	Runs           dashboard.Runs
 	Controller     dashboard.Controller
-	// Preview expands a plan file, and Start begins a run and returns its id. They may be called from many goroutines.
-	Preview func(ctx context.Context, plan string) (Preview, error)
+	// Preview expands a plan file, and Start begins a run and returns its id. They may be called from many goroutines. The error
+	// of Start, and that of an act of Controller, is a *Question where a person must agree first.
+	Preview func(ctx context.Context, w Work) (Preview, error)
 	Start   func(ctx context.Context, w Work) (run string, err error)
 	// Acts allows what changes something: to start runs, and to act on them. Person is the name of the one for whom a client
 	// acts. ToAct is the command of a server that acts.
@@ -57,6 +58,7 @@ type Server struct {
 	mcp  *sdk.Server
 	// tools are the schemas of the arguments of the tools that are offered, by name.
 	tools map[string]*jsonschema.Schema
+	asked asked
 }
 
 // New makes a server that is not served yet.
@@ -181,8 +183,14 @@ type tool struct {
 	takes *jsonschema.Schema
 }
 
+// caller is the client of a call: the person for whom it acts, with the client's name, and its request.
+type caller struct {
+	by  string
+	req *sdk.CallToolRequest
+}
+
 // add adds a tool. Its answer is bounded, and has no character that is not seen as itself.
-func add[In, Out any](s *Server, t tool, do func(ctx context.Context, by string, in In) (Out, error)) {
+func add[In, Out any](s *Server, t tool, do func(ctx context.Context, by caller, in In) (Out, error)) {
 	closed := false
 	if s.tools[t.name] = t.takes; t.takes == nil {
 		s.tools[t.name] = arguments[In](t)
@@ -190,16 +198,19 @@ func add[In, Out any](s *Server, t tool, do func(ctx context.Context, by string,
 	of := &sdk.Tool{Name: t.name, Description: t.does, InputSchema: s.tools[t.name], Annotations: &sdk.ToolAnnotations{
 		ReadOnlyHint: !t.acts, DestructiveHint: &t.loses, OpenWorldHint: &closed,
 	}}
-	sdk.AddTool(s.mcp, of, func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
-		out, err := do(ctx, s.client(req), in)
-		if err == nil {
+	sdk.AddTool(s.mcp, of, func(ctx context.Context, req *sdk.CallToolRequest, in In) (_ *sdk.CallToolResult, out Out, _ error) {
+		ask, err := s.agreed(ctx, req, func() (err error) {
+			out, err = do(ctx, caller{s.client(req), req}, in)
+			return err
+		})
+		if err == nil && ask == nil {
 			out, err = shown(out)
 		}
 		s.opts.Logger.Debug().Err(err).Str("tool", t.name).Msg("a client called a tool")
 		if err != nil {
 			return nil, out, errors.New(visible(s.opts.Words(err)))
 		}
-		return nil, out, nil
+		return ask, out, nil
 	})
 }
 

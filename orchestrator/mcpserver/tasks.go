@@ -55,7 +55,7 @@ type task struct {
 }
 
 // tasks lists tasks of a run.
-func (s *Server) tasks(ctx context.Context, _ string, in whichTasks) (taskPage, error) {
+func (s *Server) tasks(ctx context.Context, _ caller, in whichTasks) (taskPage, error) {
 	_, r, err := s.both(ctx, in.Run)
 	if err != nil {
 		return taskPage{}, err
@@ -128,7 +128,7 @@ func (p *part) cut(whole string, in *whichAttempt) error {
 }
 
 // diff shows the patch of an attempt.
-func (s *Server) diff(ctx context.Context, _ string, in whichAttempt) (out part, err error) {
+func (s *Server) diff(ctx context.Context, _ caller, in whichAttempt) (out part, err error) {
 	var p attempt.Patch
 	data, err := s.attempt(ctx, dashboard.ShowDiff, &in)
 	if err != nil {
@@ -142,7 +142,7 @@ func (s *Server) diff(ctx context.Context, _ string, in whichAttempt) (out part,
 }
 
 // log shows what the gates printed that tested an attempt.
-func (s *Server) log(ctx context.Context, _ string, in whichAttempt) (out part, err error) {
+func (s *Server) log(ctx context.Context, _ caller, in whichAttempt) (out part, err error) {
 	data, err := s.attempt(ctx, dashboard.ShowLog, &in)
 	if err != nil {
 		return out, err

@@ -1,9 +1,13 @@
 package mcpserver
 
 import (
+	"divisi/internal/spec"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/view"
 )
+
+// agents bound the argument that names a coding agent.
+var agents = map[string][]string{"agent": spec.CodingAgents()}
 
 // addReads adds the tools that change nothing.
 func (s *Server) addReads() {
@@ -21,7 +25,7 @@ func (s *Server) addReads() {
 		"seconds. Call it again with the position that it returned. Stop waiting when why is ended, stopped or not_running: " +
 		"nothing changes then until a person or a tool continues the run."}, s.wait)
 	add(s, tool{name: "roles", most: mostRoles, does: "List the roles that a plan can name on this repository."}, s.roles)
-	add(s, tool{name: "preview", most: mostPlanned, does: "Expand a plan file of the repository as a run would, and start " +
+	add(s, tool{name: "preview", most: mostPlanned, oneOf: agents, does: "Expand a plan file of the repository as a run would, and start " +
 		"nothing: tasks, write sets, overlaps, tokens, gates, refusals of start, and whether the repository is trusted. " +
 		"Commands " +
 		"of shard rules run confined. " + whatIsAPlan}, s.preview)
@@ -29,8 +33,10 @@ func (s *Server) addReads() {
 
 // addActs adds the tools that change something.
 func (s *Server) addActs() {
-	add(s, tool{name: "start", acts: true, does: "Start a run on the repository, from a plan file or a goal. It costs tokens " +
-		"if models take part, and outlives this server. An untrusted repository is refused."}, s.start)
+	add(s, tool{name: "start", acts: true, oneOf: agents, does: "Start a run on the repository, from a plan file or a goal. It " +
+		"costs tokens if models take part, and outlives this server. What needs the person's yes (an untrusted repository, " +
+		"roles with secrets, a coding agent's key) is asked by a form of the client, or refused with the command that " +
+		"agrees."}, s.start)
 	add(s, tool{name: "decide", acts: true, loses: true, does: "Answer an open decision, for the person who started this " +
 		"server. Check its evidence and patches first: an accepted patch continues to the gates."}, s.decide)
 	for _, e := range act.All() {

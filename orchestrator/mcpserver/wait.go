@@ -61,7 +61,7 @@ type needed struct {
 }
 
 // wait waits until something new needs a person, the run has ended, no process has it, or the time is over.
-func (s *Server) wait(ctx context.Context, _ string, in waitFor) (waited, error) {
+func (s *Server) wait(ctx context.Context, _ caller, in waitFor) (waited, error) {
 	if in.Seconds < 0 || in.Seconds > mostWait {
 		return waited{}, usage.Errorf("seconds must be between 0 and %d, not %d", mostWait, in.Seconds)
 	}

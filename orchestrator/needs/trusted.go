@@ -3,7 +3,9 @@ package needs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"strings"
 	"time"
 
@@ -80,23 +82,47 @@ func Unconfined(project *spec.Project, changed bool) []string {
 // request.
 func TwinTrustOf(ctx context.Context, stateDir, dir string, commands []string) (*Trust, error) {
 	t, err := TrustOf(ctx, stateDir, dir, nil, nil)
-	t.Requests, t.Trusted = append(t.Requests, commands...), false
-	t.Agreed, t.Changes = time.Time{}, nil
-	if t.store != nil {
-		t.store = t.store.About(trust.Twin)
-		t.compare()
-	}
-	return t, errors.Join(err, t.Fault)
+	t.Requests = append(t.Requests, commands...)
+	return t, errors.Join(err, t.about(trust.Twin))
 }
 
 // PinsTrustOf is the same for versions of programs that are not those which files of the repository name.
 func PinsTrustOf(ctx context.Context, stateDir, dir string, conflicts []string) (*Trust, error) {
 	t, err := TrustOf(ctx, stateDir, dir, conflicts, nil)
+	return t, errors.Join(err, t.about(trust.Pins))
+}
+
+// RolesTrustOf is the same for role files and a coding agent that a program names for a run, and not a person.
+func RolesTrustOf(ctx context.Context, stateDir, dir string, files []configs.File, agent string) (*Trust, error) {
+	t := &Trust{Repo: dir, Found: true, Trusted: true}
+	set, err := configs.RolesWith(dir, files)
+	if err != nil {
+		return t, err
+	}
+	maps.DeleteFunc(set.Roles, func(_ string, r spec.Role) bool { return r.Named == "" })
+	granted := trust.Granted(set.Roles)
+	if agent != "" {
+		if err := set.UseAgent(agent); err != nil {
+			return t, err
+		}
+		granted = append(granted, fmt.Sprintf("the coding agent %s plans and does the work, with the key in your variables %s",
+			agent, strings.Join(set.Roles[spec.RoleGenerator].Secrets, " ")))
+	}
+	if len(granted) == 0 {
+		return t, nil
+	}
+	t, err = TrustOf(ctx, stateDir, dir, granted, nil)
+	return t, errors.Join(err, t.about(trust.Roles))
+}
+
+// about compares the requests with the decision about another subject.
+func (t *Trust) about(subject string) error {
+	t.Trusted, t.Agreed, t.Changes = false, time.Time{}, nil
 	if t.store != nil {
-		t.store, t.Trusted = t.store.About(trust.Pins), false
+		t.store = t.store.About(subject)
 		t.compare()
 	}
-	return t, errors.Join(err, t.Fault)
+	return t.Fault
 }
 
 // compare compares the requests with the decision.
@@ -124,7 +150,7 @@ func (t *Trust) Revoke() (had bool, err error) {
 	if t.store == nil {
 		return false, t.Fault
 	}
-	for _, s := range []*trust.Store{t.store, t.store.About(trust.Twin), t.store.About(trust.Pins)} {
+	for _, s := range []*trust.Store{t.store, t.store.About(trust.Twin), t.store.About(trust.Pins), t.store.About(trust.Roles)} {
 		switch forgot := s.Forget(); {
 		case forgot == nil:
 			had = true

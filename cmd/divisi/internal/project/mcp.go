@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/runs"
+	"divisi/configs"
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
@@ -68,7 +71,7 @@ func (s *mcpServer) serve(ctx context.Context) error {
 	if cli.IsTerminal(s.In) {
 		fmt.Fprintln(s.Err, "divisi mcp speaks the Model Context Protocol on standard input: an editor starts it; Ctrl-C ends it")
 	}
-	o := door.MCPOptions{Place: s.Runs(), Begin: s.Begin, Trust: s.Agreed}
+	o := door.MCPOptions{Place: s.Runs(), Begin: s.Begin, Trust: s.agreed}
 	o.Repo, o.StateDir, o.Acts, o.ToAct = s.repo, s.StateDir, s.act, s.calls("divisi mcp --act --repo "+text.Shell(s.repo))
 	o.Preview, o.Start, o.Calls, o.Words = s.preview, s.start, s.calls, s.words
 	return door.ServeMCP(s.Log.WithContext(ctx), o, io.NopCloser(s.In), toClient{s.Out})
@@ -84,14 +87,14 @@ type toClient struct{ io.Writer }
 // Close implements io.Closer.
 func (toClient) Close() error { return nil }
 
-// maxPlanFile bounds a plan file, in bytes.
+// maxPlanFile bounds a plan or role file, in bytes.
 const maxPlanFile = 1 << 20
 
-// planFile reads a plan file of the repository: no name, and no link in it, leads to a file elsewhere.
-func (s *mcpServer) planFile(name string) (f orchestrator.File, err error) {
+// file reads a plan or role file of the repository, with one of some endings: no name, and no link in it, leads to a file elsewhere.
+func (s *mcpServer) file(what, name string, ends ...string) (f orchestrator.File, err error) {
 	name = filepath.FromSlash(name)
-	if !filepath.IsLocal(name) || !slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)) {
-		return f, usage.Errorf("plan %.80q: name a YAML file in the repository by its path in it", name)
+	if !filepath.IsLocal(name) || !slices.Contains(ends, filepath.Ext(name)) {
+		return f, usage.Errorf("%s %.80q: name a file (%s) in the repository by its path in it", what, name, strings.Join(ends, ", "))
 	}
 	if err := s.inRepository(); err != nil {
 		return f, err
@@ -105,31 +108,70 @@ func (s *mcpServer) planFile(name string) (f orchestrator.File, err error) {
 	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f, usage.Errorf("plan %.80q: there is no such file in %s", name, s.repo)
+		return f, usage.Errorf("%s %.80q: there is no such file in %s", what, name, s.repo)
 	case errors.As(err, &at):
-		return f, usage.Errorf("plan %.80q: %v", name, at.Err)
+		return f, usage.Errorf("%s %.80q: %v", what, name, at.Err)
 	case err != nil:
-		return f, usage.Errorf("plan %.80q: %v", name, err)
+		return f, usage.Errorf("%s %.80q: %v", what, name, err)
 	case !info.Mode().IsRegular():
-		return f, usage.Errorf("plan %.80q is not a regular file", name)
+		return f, usage.Errorf("%s %.80q is not a regular file", what, name)
 	case info.Size() > maxPlanFile:
-		return f, usage.Errorf("plan %.80q has %d bytes; at most %d are allowed", name, info.Size(), maxPlanFile)
+		return f, usage.Errorf("%s %.80q has %d bytes; at most %d are allowed", what, name, info.Size(), maxPlanFile)
 	}
 	data, err := root.ReadFile(name)
 	if err != nil {
-		return f, usage.Errorf("plan %.80q: %v", name, err)
+		return f, usage.Errorf("%s %.80q: %v", what, name, err)
 	}
 	return orchestrator.File{Name: filepath.Join(s.repo, name), Data: data}, nil
 }
 
+// options are those of a run that a client describes, with its files. grants are what its role files and its coding agent request
+// of a person.
+func (s *mcpServer) options(ctx context.Context, w door.MCPWork) (o orchestrator.Options, grants *runs.Trust, err error) {
+	o.Repo, o.Base, o.Agent = s.repo, w.Base, w.Agent
+	if w.Plan != "" {
+		file, err := s.file("plan", w.Plan, ".yaml", ".yml")
+		if err != nil {
+			return o, nil, err
+		}
+		o.Plan = &file
+	}
+	var roles []configs.File
+	for _, name := range w.Roles {
+		file, err := s.file("role", name, ".md")
+		if err != nil {
+			return o, nil, err
+		}
+		o.Roles, roles = append(o.Roles, file), append(roles, configs.File{Name: file.Name, Text: string(file.Data)})
+	}
+	grants, err = s.TrustingRoles(ctx, s.repo, roles, w.Agent)
+	return o, grants, err
+}
+
+// refusal is why work cannot begin before a person has agreed to a list, with the question for them; nil where they have.
+func refusal(t *runs.Trust, err error) error {
+	if err != nil {
+		return err
+	}
+	if err = t.Refusal(); err == nil || t.Fault != nil {
+		return err
+	}
+	return &door.MCPQuestion{Err: err, Text: t.Question(), Agree: t.Agree}
+}
+
+// agreed decides about the repository of a client's act.
+func (s *mcpServer) agreed(ctx context.Context, repo string, requests []string) (bool, error) {
+	err := refusal(s.Trusting(ctx, repo, requests))
+	return err == nil, err
+}
+
 // preview expands a plan file as a dry run does.
-func (s *mcpServer) preview(ctx context.Context, plan string) (p door.MCPPreview, err error) {
-	file, err := s.planFile(plan)
+func (s *mcpServer) preview(ctx context.Context, w door.MCPWork) (p door.MCPPreview, err error) {
+	o, grants, err := s.options(ctx, w)
 	if err != nil {
 		return p, err
 	}
-	p.Trusted = true // unless something is requested
-	o := orchestrator.Options{Repo: s.repo, Plan: &file}
+	p.Requests, p.Trusted = grants.Requests, grants.Trusted // and what the repository's files request
 	o.StateDir = s.StateDir
 	o.Notice = func(text, code string) {
 		next, ok := clientNext[code]
@@ -140,7 +182,7 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p door.MCPPreview
 	}
 	o.Trust = func(ctx context.Context, requests []string) (bool, error) {
 		t, err := s.Trusting(ctx, s.repo, requests)
-		p.Requests, p.Trusted = t.Requests, t.Trusted
+		p.Requests, p.Trusted = append(p.Requests, t.Requests...), p.Trusted && t.Trusted
 		return t.Trusted, err
 	}
 	got, err := orchestrator.Preview(s.Log.WithContext(ctx), o)
@@ -162,19 +204,33 @@ func (s *mcpServer) preview(ctx context.Context, plan string) (p door.MCPPreview
 // no client agrees for a person.
 func (s *mcpServer) start(ctx context.Context, w door.MCPWork) (run string, err error) {
 	args := []string{"run", "--repo", s.repo}
-	o := orchestrator.Options{Repo: s.repo, Base: w.Base}
-	if w.Plan != "" {
-		file, err := s.planFile(w.Plan)
-		if err != nil {
-			return "", err
-		}
-		o.Plan, args = &file, append(args, "--plan", file.Name)
+	o, grants, err := s.options(ctx, w)
+	if err != nil {
+		return "", err
 	}
+	if o.Plan != nil {
+		args = append(args, "--plan", o.Plan.Name)
+	}
+	if w.Agent != "" {
+		args = append(args, "--agent", w.Agent)
+	}
+	roles := o.Roles
+	o.Roles = nil // they are read from where keep writes them: in the checkout they are changes like all others
 	if err := orchestrator.Startable(ctx, o); err != nil {
 		return "", err
 	}
-	if _, err := s.Agreed(ctx, s.repo, nil); err != nil {
+	if _, err := s.agreed(ctx, s.repo, nil); err != nil {
 		return "", err
+	}
+	if err := refusal(grants, nil); err != nil {
+		return "", err
+	}
+	for _, f := range roles {
+		name, err := s.keep(f)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, `--role="`+strings.ReplaceAll(name, `"`, `""`)+`"`) // the flag's value is a line of CSV
 	}
 	if s.At.URL != "" {
 		args = append(args, "--detach")
@@ -189,6 +245,22 @@ func (s *mcpServer) start(ctx context.Context, w door.MCPWork) (run string, err 
 		args = append(args, "--", w.Goal)
 	}
 	return s.begun(ctx, args)
+}
+
+// keep writes a role file that was agreed to where no program of the repository changes it, and a retry finds it.
+func (s *mcpServer) keep(f orchestrator.File) (name string, err error) {
+	in, err := filepath.Rel(s.repo, f.Name)
+	if err != nil {
+		return "", fmt.Errorf("name a role file: %w", err)
+	}
+	name = filepath.Join(s.StateDir, "trust", "roles", fmt.Sprintf("%.16x", sha256.Sum256(f.Data)), in)
+	if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+		err = maybe.WriteFile(name, f.Data, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep a role file: %w", err)
+	}
+	return name, nil
 }
 
 // begun starts a process that begins a run. What it printed is kept with the run.

@@ -181,7 +181,7 @@ func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (
 		if err != nil {
 			return false, err
 		}
-		t.proposed = true
+		t.title = "Divisi proposes permissions beyond the sandbox for "
 		if t.Trusted || g.Interactive() {
 			return true, t.settle(ctx, g)
 		}
@@ -314,7 +314,7 @@ func (g *Globals) propose(ctx context.Context, o *Flags, setup, why, requests []
 	if err != nil {
 		return false, err
 	}
-	t.proposed = true
+	t.title = "Divisi proposes permissions beyond the sandbox for "
 	if t.Trusted || o.dryRun || !g.Interactive() {
 		return t.Trusted, nil
 	}

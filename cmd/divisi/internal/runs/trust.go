@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,8 +24,10 @@ import (
 type Trust struct {
 	*needs.Trust
 
-	// proposed reports that no file requests this yet.
-	proposed bool
+	// title begins the list where the files do not request this by themselves: before the name of the repository.
+	title string
+	// flags are those of divisi trust for another list than that of the files.
+	flags string
 }
 
 // Trusting compares requests, or nil for those of the files, with the decision about a repository.
@@ -35,6 +39,19 @@ func (g *Globals) Trusting(ctx context.Context, dir string, requests []string) (
 func (g *Globals) TrustingWith(ctx context.Context, dir string, requests []string, named *configs.File) (*Trust, error) {
 	t, err := needs.TrustOf(g.Log.WithContext(ctx), g.StateDir, dir, requests, named)
 	return &Trust{Trust: t}, err
+}
+
+// TrustingRoles compares role files and a coding agent, which a program names for a run, with the decision about them.
+func (g *Globals) TrustingRoles(ctx context.Context, dir string, files []configs.File, agent string) (*Trust, error) {
+	about, err := needs.RolesTrustOf(g.Log.WithContext(ctx), g.StateDir, dir, files, agent)
+	t := &Trust{Trust: about, title: "A program asks for runs with these permissions in "}
+	for _, f := range files {
+		t.flags += " --role " + text.Shell(f.Name)
+	}
+	if agent != "" {
+		t.flags += " --agent " + agent
+	}
+	return t, err
 }
 
 // ProjectFlag is the flag of commands that read a project.
@@ -60,8 +77,8 @@ func (t *Trust) Text() string {
 		return ""
 	}
 	text, lines := display.Sanitize(t.Repo)+" asks for permissions beyond the sandbox", t.Requests
-	if t.proposed {
-		text = "Divisi proposes permissions beyond the sandbox for " + display.Sanitize(t.Repo)
+	if t.title != "" {
+		text = t.title + display.Sanitize(t.Repo)
 	}
 	if !t.Agreed.IsZero() && !t.Trusted {
 		text += " (+ and -: changed since you agreed on " + t.Agreed.Local().Format(time.DateOnly) + ")"
@@ -85,8 +102,50 @@ func (t *Trust) State() string {
 	case t.Trusted:
 		return "you agreed to this list on " + t.Agreed.Local().Format(time.DateOnly)
 	default:
-		return "you have not agreed to this list: a run asks first; agree with divisi trust --repo " + text.Shell(t.Repo)
+		return "you have not agreed to this list: a run asks first; agree with " + t.command()
 	}
+}
+
+// command is the one with which a person agrees.
+func (t *Trust) command() string { return "divisi trust --repo " + text.Shell(t.Repo) + t.flags }
+
+const (
+	// maxQuestion bounds a question that an editor shows as a form, in bytes, questionWidth a line of it, and maxGates its gates.
+	maxQuestion   = 6 << 10
+	questionWidth = 100
+	maxGates      = 10
+)
+
+// Question is the list for a form of an editor, which may render Markdown: every line begins with four spaces, and none is cut. The
+// gates, which run confined, come last. It is empty where a form would not show it whole.
+func (t *Trust) Question() string {
+	lines := strings.Split(strings.TrimSuffix(t.Text(), "\n"), "\n")
+	if t.Settings != nil {
+		gates := t.Settings.Project.AllGates()
+		for _, g := range gates[:min(len(gates), maxGates)] {
+			lines = append(lines, "  gate, confined: "+strconv.QuoteToASCII(g.Name+": "+text.CommandLine(g.Command)))
+		}
+	}
+	b := strings.Builder{}
+	b.WriteString("A coding agent asks Divisi to start or continue work. This needs your yes:\n\n    " + lines[0] + "\n")
+	for _, line := range lines[1:] {
+		for row := range slices.Chunk([]rune(line), questionWidth) {
+			b.WriteString("    " + string(row) + "\n")
+		}
+	}
+	if b.Len() > maxQuestion {
+		return ""
+	}
+	return b.String()
+}
+
+// Refusal is nil where a person agreed; else it is the error for a program, with the command for the person. It asks nothing.
+func (t *Trust) Refusal() error {
+	if t.Fault != nil || t.Trusted {
+		return t.Fault
+	}
+	return usage.Errorf("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: %s",
+		t.Text(), t.command())
 }
 
 // settle returns nil where the requests are trusted, asks on a terminal, and returns an error without one.
@@ -95,8 +154,8 @@ func (t *Trust) settle(ctx context.Context, g *Globals) error {
 	case t.Trusted:
 		return nil
 	case !g.Interactive():
-		return usage.Errorf("%sNothing of it was run. Read the list, then agree: divisi trust --repo %s\n"+
-			"For one run alone, as in CI: --trust-repo", t.Text(), text.Shell(t.Repo))
+		return usage.Errorf("%sNothing of it was run. Read the list, then agree: %s\n"+
+			"For one run alone, as in CI: --trust-repo", t.Text(), t.command())
 	}
 	return t.ask(ctx, g)
 }
@@ -104,7 +163,7 @@ func (t *Trust) settle(ctx context.Context, g *Globals) error {
 // ask stores the decision after a yes.
 func (t *Trust) ask(ctx context.Context, g *Globals) error {
 	no := display.Sanitize(t.Repo) + " is not trusted, and nothing of it was run\n" +
-		"To agree to the list later: divisi trust --repo " + text.Shell(t.Repo)
+		"To agree to the list later: " + t.command()
 	return t.askIn(ctx, g, t.Text()+"Allow this request?", no)
 }
 
@@ -129,16 +188,10 @@ func (t *Trust) askIn(ctx context.Context, g *Globals, question, no string) erro
 // Agreed refuses a repository whose requests, or those of its files where they are nil, no person has agreed to. It asks nothing.
 func (g *Globals) Agreed(ctx context.Context, repo string, requests []string) (bool, error) {
 	t, err := g.Trusting(ctx, repo, requests)
-	switch {
-	case err != nil:
-		return false, err
-	case t.Fault != nil:
-		return false, t.Fault
-	case !t.Trusted:
-		return false, usage.Errorf("%sNothing of it was run. Ask the person to read the list, and to agree to it in a terminal: "+
-			"divisi trust --repo %s", t.Text(), text.Shell(t.Repo))
+	if err == nil {
+		err = t.Refusal()
 	}
-	return true, nil
+	return err == nil, err
 }
 
 // show prints the requests and the decision, where no question is asked.
@@ -149,7 +202,8 @@ func (t *Trust) show(g *Globals, list string) error {
 
 // NewTrust makes divisi trust.
 func NewTrust(g *Globals) *cobra.Command {
-	var repo string
+	var repo, agent string
+	var roles []string
 	var revoke bool
 	c := &cobra.Command{
 		Use:   "trust",
@@ -157,23 +211,32 @@ func NewTrust(g *Globals) *cobra.Command {
 		Long: `Show what the files of a repository (.divisi, .claude/agents, .gemini/agents) request beyond confined
 commands without network: setup, network, variables, tool servers, addresses, replaced roles. On a
 terminal it is stored after a yes; elsewhere the command itself is the yes. A run asks by itself. The
-decision is kept in the state directory, for this repository and exactly this list.` +
+decision is kept in the state directory, for this repository and exactly this list. With --role and
+--agent the list is what these get in runs that a program starts (divisi mcp), and the decision another.` +
 			cli.Codes(cli.CodeOK, cli.CodeUsage, cli.CodeStopped, cli.CodeMachine),
 		Example: "  divisi trust\n  divisi trust --repo ../clone\n  divisi trust --revoke",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return g.trust(c.Context(), repo, revoke)
+			return g.trust(c.Context(), repo, revoke, roles, agent)
 		},
 	}
 	c.Flags().StringVar(&repo, "repo", ".", "the repository")
+	c.Flags().StringSliceVar(&roles, "role", nil, "a role file that a program may start runs with (repeatable)")
+	c.Flags().StringVar(&agent, "agent", "", "a coding agent that a program may start runs with")
 	c.Flags().BoolVar(&revoke, "revoke", false, "forget the decision about the repository")
 	return c
 }
 
-func (g *Globals) trust(ctx context.Context, repo string, revoke bool) error {
+func (g *Globals) trust(ctx context.Context, repo string, revoke bool, roles []string, agent string) error {
 	if err := cli.CheckDir(repo); err != nil {
 		return err
 	}
 	t, err := g.Trusting(ctx, repo, nil)
+	if t.Found && len(roles)+len(agent) > 0 {
+		var files []configs.File
+		if files, err = configs.Read(roles...); err == nil {
+			t, err = g.TrustingRoles(ctx, t.Repo, files, agent)
+		}
+	}
 	switch {
 	case !t.Found && t.Fault != nil:
 		return t.Fault
