@@ -156,6 +156,31 @@ func replaced(text string, pairs []string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
+// A test that needs another one of its file is compared with it.
+func TestPythonTestsThatPassOnlyTogether(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("it takes many runs")
+	}
+	before := replaced(joinTest, []string{
+		"class", "begun = []\n\nclass", "    def test_join(self):\n",
+		"    def test_begin(self):\n        begun.append(1)\n\n    def test_join(self):\n        self.assertTrue(begun)\n",
+	})
+	after := replaced(before, []string{`        self.assertEqual(join("Ada", ""), "Ada")` + "\n", ""})
+	p := pythonTree(t, map[string]string{"names.py": joinPython, "test_names.py": after})
+	p.Before, p.Base = map[string][]byte{"test_names.py": []byte(before)}, map[string][]byte{}
+	files := []string{"names.py", "test_names.py"}
+	touched, tests, err := TouchedIn(t.Context(), &p.Experiment, p.language, ".", files, map[string][]byte{"test_names.py": []byte(after)})
+	require.NoError(t, err)
+	require.Equal(t, []Test{{"test_names.py", "JoinTest.test_join"}}, tests[1])
+	p, err = Open(t.Context(), p.Experiment, p.language, files)
+	require.NoError(t, err)
+	told, _, err := p.Compare(t.Context(), touched, tests, time.Now().Add(2*time.Minute))
+	require.NoError(t, err)
+	require.NotEmpty(t, told.Weaker)
+	require.Contains(t, told.Weaker[0].In(""), `last == "" made`)
+}
+
 func TestAlteredData(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][2]string{

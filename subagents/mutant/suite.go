@@ -2,6 +2,7 @@ package mutant
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,16 @@ const (
 
 // Test is a test by its file and its name in it, without parameters. A file alone means some test of it, and neither any test.
 type Test struct{ File, Name string }
+
+// filesOf are the files of tests as a whole.
+func filesOf(tests []Test) (files []Test) {
+	for _, t := range tests {
+		if whole := (Test{File: t.File}); !slices.Contains(files, whole) {
+			files = append(files, whole)
+		}
+	}
+	return files
+}
 
 // String is the test for people.
 func (t Test) String() string {

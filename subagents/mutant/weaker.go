@@ -21,6 +21,9 @@ type Report struct {
 	OK bool
 }
 
+// green reports whether tests ran and none failed.
+func (r *Report) green() bool { return r.OK && len(r.Failed) == 0 }
+
 // Side are the tests that a patch touches, as they were before it or as it left them, in a program with mutants. Test runs them,
 // or one of them, with a mutant; 0 is none. An error of the tests themselves is ErrRefused.
 type Side interface {
