@@ -14,13 +14,14 @@ func (g *Globals) PrintPlan(plan json.RawMessage) error {
 	return g.Print(func(b *strings.Builder) error { return console.Plan(b, plan, Width(g.Out)) }, plan)
 }
 
-// Confirm asks a person on a terminal. Without a yes the command ends, and no says so.
+// Confirm asks a person on a terminal. Without a yes, after Ctrl-C too, the command ends, and no says so; where it is empty, a no
+// alone is an end without a text.
 func (g *Globals) Confirm(ctx context.Context, to io.Writer, question, no string) error {
 	if _, err := io.WriteString(to, question+" [y/N] "); err != nil {
 		return err
 	}
 	yes, err := Answer(ctx, func() (bool, error) { return console.Yes(g.In) })
-	if err == nil && !yes {
+	if err == nil && !yes || ctx.Err() != nil && no != "" {
 		err = &EndError{Code: CodeStopped, Text: no}
 	}
 	return err
