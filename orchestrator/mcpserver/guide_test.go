@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/configs"
+	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/advice"
 )
 
 // A client that reads nothing but the tools learns what a plan is, from an example that is one.
@@ -69,4 +71,25 @@ func TestAServerThatOnlyReadsTellsHowRunsAreStarted(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, served(t, newPlace(), false).InitializeResult().Instructions, "act --now")
 	require.NotContains(t, served(t, newPlace(), true).InitializeResult().Instructions, "act --now")
+}
+
+func TestAReportIsAResource(t *testing.T) {
+	t.Parallel()
+	p := newPlace()
+	p.report = view.Report{Run: "r1", State: "done", Goal: "Greet \x1b[2J`*all*`", Repo: "/r", Next: []advice.Way{{Command: "divisi merge r1", Why: "take it"}}}
+	s := served(t, p, false)
+	list, err := s.ListResourceTemplates(t.Context(), nil)
+	require.NoError(t, err)
+	require.Len(t, list.ResourceTemplates, 1)
+	require.Equal(t, "divisi://run/{run}/report", list.ResourceTemplates[0].URITemplate)
+	r, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "divisi://run/r1/report"})
+	require.NoError(t, err)
+	require.Equal(t, "text/markdown", r.Contents[0].MIMEType)
+	require.Contains(t, r.Contents[0].Text, "## Divisi: done\n")
+	require.Contains(t, r.Contents[0].Text, "divisi --state-dir s merge r1")
+	require.NotContains(t, r.Contents[0].Text, "\x1b")
+	for _, run := range []string{"r2", "../r1", "r1/report"} {
+		_, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "divisi://run/" + run + "/report"})
+		require.Error(t, err, run)
+	}
 }

@@ -69,6 +69,7 @@ func New(o Options) *Server {
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
 	s.addSchemas()
+	s.addReport()
 	s.addReads()
 	if o.Acts {
 		s.addActs()

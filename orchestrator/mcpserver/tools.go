@@ -22,7 +22,7 @@ func (s *Server) addReads() {
 	add(s, tool{name: "decisions", most: mostOpen, does: "List the open decisions of a run with options, evidence, patches and " +
 		"plan. What blocks most tasks comes first."}, s.decisions)
 	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has stopped or ended, or has no process; at most some " +
-		"seconds. Call it again with the position that it returned. Stop waiting when why is ended, stopped or not_running: " +
+		"seconds, with notices of progress. Call it again with the position that it returned. Stop waiting when why is ended, stopped or not_running: " +
 		"nothing changes then until a person or a tool continues the run."}, s.wait)
 	add(s, tool{name: "roles", most: mostRoles, does: "List the roles that a plan can name on this repository."}, s.roles)
 	add(s, tool{name: "preview", most: mostPlanned, oneOf: agents, does: "Expand a plan file of the repository as a run would, and start " +

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"divisi/internal/text"
 	"divisi/internal/usage"
@@ -17,6 +21,8 @@ const (
 	// usualWait and mostWait bound how long wait waits, in seconds. Many clients give a call one minute.
 	usualWait = 45
 	mostWait  = 300
+	// progressPause is between two notices of progress, for a client that names a token.
+	progressPause = 3 * time.Second
 	// reopenPause is between two inspects a run whose process has just ended or begun.
 	reopenPause = 200 * time.Millisecond
 )
@@ -61,7 +67,7 @@ type needed struct {
 }
 
 // wait waits until something new needs a person, the run has ended, no process has it, or the time is over.
-func (s *Server) wait(ctx context.Context, _ caller, in waitFor) (waited, error) {
+func (s *Server) wait(ctx context.Context, by caller, in waitFor) (waited, error) {
 	if in.Seconds < 0 || in.Seconds > mostWait {
 		return waited{}, usage.Errorf("seconds must be between 0 and %d, not %d", mostWait, in.Seconds)
 	}
@@ -74,13 +80,23 @@ func (s *Server) wait(ctx context.Context, _ caller, in waitFor) (waited, error)
 	limit, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second)
 	defer cancel()
 	w := watch{state: view.NewState(), after: in.After}
+	turn := mostWait * time.Second
+	if by.req.Params.GetProgressToken() != nil {
+		turn = progressPause
+	}
 	for {
-		why, err := s.watch(limit, in.Run, &w)
+		until, end := context.WithTimeout(limit, turn)
+		why, err := s.watch(until, in.Run, &w)
+		over := until.Err() != nil
+		end()
 		switch {
 		case ctx.Err() != nil:
 			return waited{}, ctx.Err()
 		case limit.Err() != nil:
 			why = whyTime
+		case over && why == "":
+			by.progress(ctx, &w)
+			continue
 		case err != nil:
 			return waited{}, err
 		}
@@ -145,6 +161,8 @@ type watch struct {
 	pos, after uint64
 	// had lists the decisions that were open at after.
 	had map[string]bool
+	// told is the progress that the client was told last.
+	told float64
 }
 
 // fold applies a batch. What the fold cannot read is left out, as the page leaves it out.
@@ -189,6 +207,19 @@ func (w *watch) why(active bool) (why string, over bool) {
 		return whyEnded, true
 	}
 	return whyStopped, true
+}
+
+// progress tells the client how many tasks have landed, and what is being done. The protocol has the number grow each time, so that
+// a little is added to it where nothing more has landed.
+func (by *caller) progress(ctx context.Context, w *watch) {
+	const little = 1.0 / 1024
+	r, row := view.Live(w.state, time.Now()), view.RowOf(w.state)
+	w.told = max(float64(row.Landed), w.told+little)
+	done := slices.Concat([]string{fmt.Sprintf("%d of %s landed", row.Landed, text.Count(row.Tasks, "task"))}, r.Now)
+	_ = by.req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ // a client that is gone ends the call otherwise
+		ProgressToken: by.req.Params.GetProgressToken(), Progress: w.told, Total: float64(row.Tasks),
+		Message: visible(text.Clip(strings.Join(done, "; "), text.MaxLine)),
+	})
 }
 
 // told is how the run stands, with the reason.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -97,6 +98,43 @@ func TestWaitTellsWhatARunDoes(t *testing.T) {
 	require.Equal(t, whyTime, out.Why)
 	require.Len(t, out.Now, 1)
 	require.Contains(t, out.Now[0], "a/1")
+}
+
+// A client that names a token is told of progress, in numbers that grow, and what agents do; another one is not.
+func TestAClientThatWaitsIsToldOfProgress(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{before, answersByCall} {
+		synctest.Test(t, func(t *testing.T) {
+			p, l := newPlace(), begun(t)
+			l.Dispatched("a", "generator", 1, "b")
+			l.Agent("a", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+			p.add(l)
+			told := make(chan *sdk.ProgressNotificationParams, 100)
+			s := joined(t, newServer(p, false), version, &sdk.ClientOptions{
+				ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told <- r.Params },
+			})
+			params := &sdk.CallToolParams{Name: "wait", Arguments: waitFor{ofRun: ofRun{"r1"}, Seconds: 10}}
+			begins := time.Now()
+			_, err := s.CallTool(t.Context(), params)
+			require.NoError(t, err)
+			require.Empty(t, told)
+			params.SetProgressToken("mine")
+			r, err := s.CallTool(t.Context(), params)
+			require.NoError(t, err)
+			require.False(t, r.IsError)
+			require.Equal(t, 20*time.Second, time.Since(begins))
+			require.Len(t, told, 3)
+			var last float64
+			for range 3 {
+				n := <-told
+				require.Equal(t, "mine", n.ProgressToken)
+				require.Greater(t, n.Progress, last)
+				require.Equal(t, 2.0, n.Total)
+				require.Contains(t, n.Message, "0 of 2 tasks landed; a/1")
+				last = n.Progress
+			}
+		})
+	}
 }
 
 func TestWaitReturnsWhenNoProcessHasTheRun(t *testing.T) {
