@@ -28,6 +28,8 @@ import (
 // NewMCP makes divisi mcp.
 func NewMCP(g *Globals) *cobra.Command {
 	var s mcpServer
+	var install string
+	var yes bool
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the runs to an agent in an editor, as MCP tools",
@@ -37,14 +39,22 @@ report, show tasks, patches, logs and decisions, preview a plan file, and wait f
 With --act the agent also starts runs on the repository, answers decisions for you, and retries,
 skips, drops, pauses, resumes and cancels. Trust in a repository stays with you: divisi trust. Runs go
 on when the agent is gone. See docs/mcp.md.` + cli.Codes(cli.CodeOK, cli.CodeUsage, cli.CodeStopped, cli.CodeMachine),
-		Example: "  divisi mcp\n  divisi mcp --act --repo ~/src/app",
+		Example: "  divisi mcp\n  divisi mcp --act --repo ~/src/app\n  divisi mcp --act --install claude",
 		RunE: func(c *cobra.Command, _ []string) error {
 			s.Globals = g
+			if err := s.find(); err != nil {
+				return err
+			}
+			if install != "" {
+				return s.install(c.Context(), install, c.Flags().Changed("repo"), yes)
+			}
 			return s.serve(c.Context())
 		},
 	}
 	c.Flags().StringVar(&s.repo, "repo", ".", "the repository whose plan files are read, and on which runs start")
 	c.Flags().BoolVar(&s.act, "act", false, "also start runs and act on them; without it the tools only read")
+	c.Flags().StringVar(&install, "install", "", "write this server, with its flags, to your settings of a program: "+programs())
+	c.Flags().BoolVar(&yes, "yes", false, "with --install: write without prompting")
 	return c
 }
 
@@ -56,7 +66,8 @@ type mcpServer struct {
 	act  bool
 }
 
-func (s *mcpServer) serve(ctx context.Context) error {
+// find makes the path of the repository whole.
+func (s *mcpServer) find() error {
 	if err := cli.CheckDir(s.repo); err != nil {
 		return err
 	}
@@ -65,6 +76,10 @@ func (s *mcpServer) serve(ctx context.Context) error {
 		return usage.Errorf("--repo %s: %v", s.repo, err)
 	}
 	s.repo = cli.Top(repo)
+	return nil
+}
+
+func (s *mcpServer) serve(ctx context.Context) error {
 	if err := s.inRepository(); err != nil {
 		fmt.Fprintln(s.Err, display.SanitizeLines(s.words(err)))
 	}
