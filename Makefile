@@ -100,7 +100,7 @@ bench: ## measure and print the figures (BENCH=Landing to choose, ROUNDS=5 for m
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 120m ./orchestrator/conductor ./orchestrator/acceptance
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 200x -timeout 30m ./bus ./cmd/divisi ./internal/sandbox ./subagents/workspace ./orchestrator/console
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 30m ./orchestrator ./orchestrator/dashboard
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./contextscope/... ./subagents/agent ./subagents/loopguard
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 20x -timeout 30m ./internal/model/gateway ./contextscope/... ./subagents/agent ./subagents/loopguard
 
 .PHONY: prices
 prices: ## see that no price of the table ends soon, nor the table is old (DAY=2026-12-20 for another day than today)
