@@ -108,6 +108,8 @@ func loosen(s *jsonschema.Schema) {
 			s.Minimum = new(0.0)
 		}
 		s.Type, s.Types, s.Pattern = "", []string{"integer", "string"}, `^[0-9][0-9_]*$`
+	case s.Pattern == spec.BudgetPattern:
+		s.Type, s.Types, s.Minimum = "", []string{"integer", "string"}, new(0.0)
 	case s.Type == "array" && s.Items.Type == "string" && s.Items.Enum == nil:
 		s.Items = &jsonschema.Schema{Types: []string{"string", "number", "boolean"}}
 	}

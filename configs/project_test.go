@@ -94,7 +94,7 @@ budget: 2_000_000
 	require.Contains(t, p.Models, "strong")
 	require.Equal(t, spec.Limits{Turns: 7, Tokens: 1_000_000, Time: spec.Duration(30 * time.Minute)}, p.Limits)
 	require.Empty(t, p.Protected, "an empty list protects nothing, on purpose")
-	require.Equal(t, 2_000_000, p.Budget)
+	require.Equal(t, spec.Tokens(2_000_000), p.Budget)
 }
 
 func TestSetupWithAKey(t *testing.T) {

@@ -181,8 +181,12 @@ func (d *document) scalar(node ast.Node, s *jsonschema.Schema, path string) any 
 	switch s.Type {
 	case "string":
 		value = text
-		if s.Pattern != "" && plain { // a duration
-			if err := new(spec.Duration).UnmarshalText([]byte(text)); err != nil {
+		if s.Pattern != "" && plain { // a duration, or a budget
+			read := new(spec.Duration).UnmarshalText
+			if s.Pattern == spec.BudgetPattern {
+				read = new(spec.Budget).UnmarshalText
+			}
+			if err := read([]byte(text)); err != nil {
 				return d.refusef(path, nodePlace(node), "", "%s: %v", label(path), err)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/git"
 	"divisi/internal/machine"
+	"divisi/internal/spec"
 	"divisi/orchestrator"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/sample"
@@ -68,7 +69,7 @@ func runHalf(text string) int {
 		r, err = orchestrator.Resume(ctx, orchestrator.ResumeOptions{Machine: host, Run: h.Run})
 	} else {
 		o := orchestrator.Options{
-			Machine: host, Repo: h.Repo, NATS: h.NATS, Parallel: h.Parallel, Budget: h.Budget, Sample: h.Sample,
+			Machine: host, Repo: h.Repo, NATS: h.NATS, Parallel: h.Parallel, Budget: spec.Tokens(h.Budget), Sample: h.Sample,
 			Plan:  &orchestrator.File{Name: h.Plan, Data: []byte(h.PlanText)},
 			Trust: func(context.Context, []string) (bool, error) { return true, nil },
 		}

@@ -84,15 +84,18 @@ func (m *client) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 			return
 		}
 		c := &loop{client: m, req: req, yield: yield}
-		defer func() { // also where the consumer stops early: that has cost the prompt at least
+		defer func() { // also where the consumer stops early: that has cost no more than was reserved
 			c.leave()
-			c.settle(c.hop.prompt)
+			if c.stopped && c.hop.reserved != nil {
+				c.settle(c.hop.reserved.Usage())
+			}
+			c.settle(spec.Usage{})
 		}()
 		res, err := c.run(ctx)
 		switch {
 		case c.stopped:
 		case err != nil:
-			err.Usage = c.wasted
+			err.Usage, err.Booked, err.Estimated = c.wasted, c.booked, c.estimated
 			yield(Event{}, err)
 		default:
 			yield(Event{Result: res}, nil)
@@ -112,6 +115,10 @@ type loop struct {
 	hop        hop
 	// wasted is the cost of everything outside the answer.
 	wasted spec.Usage
+	// booked is the money that the budget has booked for it.
+	booked spec.Money
+	// estimated reports that some of it is what was reserved, guessed that the newest send's is.
+	estimated, guessed bool
 	// void reports that deltas were shown which count no more.
 	void bool
 
@@ -134,16 +141,16 @@ type asked struct {
 
 // hop is one answer of a candidate, or a piece of it that ends with a continuation, and its tries.
 type hop struct {
-	reserved, prompt int
-	began            time.Time
-	backoff          *backoff.ExponentialBackOff
-	pause            time.Duration // before the next send
-	try              int
-	waited           time.Duration // time spent waiting for the rate limit
-	limited          int           // 429s in a row
-	refused          int           // signatures refused
-	wasted           spec.Usage
-	shown            bool // a send has shown deltas
+	reserved *Reserved
+	began    time.Time
+	backoff  *backoff.ExponentialBackOff
+	pause    time.Duration // before the next send
+	try      int
+	waited   time.Duration // time spent waiting for the rate limit
+	limited  int           // 429s in a row
+	refused  int           // signatures refused
+	wasted   spec.Usage
+	shown    bool // a send has shown deltas
 }
 
 // run is the loop. A hop is reserved once; each send waits for the rate limit. What a send gives is classified: it ends the
@@ -162,12 +169,15 @@ func (c *loop) run(ctx context.Context) (*Result, *Error) {
 			switch {
 			case c.stopped:
 				return nil, nil
-			case err == nil:
+			case err != nil:
+				c.guess(err)
+				if c.retry(ctx, err) {
+					continue
+				}
+			default:
 				if res, err = c.join(res); res != nil {
 					return c.done(ctx, res), nil
 				}
-			case c.retry(ctx, err):
-				continue
 			}
 		}
 		if err == nil {
@@ -182,7 +192,11 @@ func (c *loop) run(ctx context.Context) (*Result, *Error) {
 // send sends once and shows what arrives. The first delta after a send that was given up reports that the deltas before are void;
 // to a caller the hops of a candidate are one answer, so those before this one are shown again.
 func (c *loop) send(ctx context.Context) (*Result, *Error) {
-	for ev, err := range c.base.Generate(ctx, c.now.req) {
+	req := c.now.req
+	if c.hop.reserved != nil {
+		req = bounded(req, c.hop.reserved.Output)
+	}
+	for ev, err := range c.base.Generate(ctx, req) {
 		switch {
 		case err != nil:
 			return nil, AsError(err)
@@ -216,7 +230,7 @@ func (c *loop) done(ctx context.Context, res *Result) *Result {
 	if len(c.candidates.all) > 1 && c.breakers.close(c.now.Candidate) {
 		tell(ctx, spec.Wait{For: spec.WaitOver, Model: c.now.String()})
 	}
-	res.Wasted = c.wasted
+	res.Wasted, res.Booked = c.wasted, c.booked
 	res.Tier, res.Unsigned = c.now.Tier, c.now.unsigned
 	if c.now.Model != c.req.Model {
 		res.StandIn = c.now.Model

@@ -27,7 +27,7 @@ func TestPolicyConforms(t *testing.T) {
 	t.Parallel()
 	m := scripted(t, `rules: [{steps: [{thought: hm, text: "one two three", chunk: 4}]}]`)
 	var deltas int
-	p := model.New(m, model.Policy{Budget: model.NewBudget(0, 0)})
+	p := model.New(m, model.Policy{Budget: model.NewBudget(spec.Tokens(0), 0, nil)})
 	for ev, err := range p.Generate(t.Context(), modeltest.Ask("t", "x")) {
 		require.NoError(t, err)
 		if ev.Delta != nil {
@@ -116,7 +116,7 @@ func TestWastedTriesAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted(t, `rules: [{steps: [{fault: empty_candidate, times: 1, text: a, usage: {prompt: 100, output: 5}}]}]`)
-		budget := model.NewBudget(1_000_000, 1000)
+		budget := model.NewBudget(spec.Tokens(1_000_000), 1000, nil)
 		res, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{Budget: budget}), modeltest.Ask("t", "x"))
 		require.Nil(t, err)
 		require.Equal(t, 105, res.Usage.Total())
@@ -255,7 +255,7 @@ func TestContinuationIsOneAnswer(t *testing.T) {
 		"gemini":   g,
 		"scripted": scripted(t, script),
 	} {
-		budget := model.NewBudget(1_000_000, 0)
+		budget := model.NewBudget(spec.Tokens(1_000_000), 0, nil)
 		res, err := modeltest.Collect(t.Context(), model.New(base, model.Policy{Budget: budget}), modeltest.Ask("t", "x"))
 		require.Nil(t, err, name)
 		require.Equal(t, "one two three", res.Content.Parts[0].Text)

@@ -57,6 +57,9 @@ type Error struct {
 	// Usage is the cost of the failed call, all tries summed; the prompt is estimated where a stream broke before the server
 	// told.
 	Usage spec.Usage
+	// Booked is the money that a budget in money has booked for it. Estimated reports that the use is what was reserved.
+	Booked    spec.Money
+	Estimated bool
 
 	// tries bounds the tries of this very failure; zero leaves it to the policy.
 	tries int

@@ -4,12 +4,12 @@ package model
 func (b *Budget) Left() (int, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.limit - b.spent - b.reserved, b.limit > 0
+	return int(b.limit.Amount - b.spent - b.reserved), b.limit.Amount > 0
 }
 
 // Spent is what calls have cost so far, the seed included.
 func (b *Budget) Spent() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.spent
+	return int(b.spent)
 }

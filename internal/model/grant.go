@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"divisi/internal/spec"
 )
 
 // grantRetry is after how long a call that waits for a grant asks again.
@@ -15,20 +17,23 @@ type Asked struct{ Wait, Over string }
 
 // NewGrant makes a budget that another process grants bit by bit. It has nothing at first: where a call does not fit, ask is
 // called, one call at a time, and sets what is granted by Grant.
-func NewGrant(ask func(ctx context.Context) Asked) *Budget {
-	b := NewBudget(0, 0)
+func NewGrant(money bool, prices Prices, ask func(ctx context.Context) Asked) *Budget {
+	b := NewBudget(spec.Budget{Money: money}, 0, prices)
 	b.ask, b.asking = ask, make(chan struct{}, 1)
 	return b
 }
 
-// Standing is the state of a budget's grants, in tokens: all that was granted, what is spent, and what calls need beyond that.
-type Standing struct{ Granted, Spent, Need int }
+// Standing is the state of a budget's grants: all that was granted, what is spent, and what calls need beyond that.
+type Standing struct {
+	Granted, Spent, Need int64
+	Money                bool
+}
 
-// Grant sets how many tokens may be spent in all, by calls that are begun until a time.
-func (b *Budget) Grant(tokens int, until time.Time) {
+// Grant sets how much may be spent in all, by calls that are begun until a time.
+func (b *Budget) Grant(amount int64, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.limit, b.until = tokens, until
+	b.limit.Amount, b.until = amount, until
 	b.wake()
 }
 
@@ -37,11 +42,11 @@ func (b *Budget) Standing() Standing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !time.Now().Before(b.until) {
-		b.limit = min(b.limit, b.spent)
+		b.limit.Amount = min(b.limit.Amount, b.spent)
 	}
-	s := Standing{Granted: b.limit, Spent: b.spent}
+	s := Standing{Granted: b.limit.Amount, Spent: b.spent, Money: b.limit.Money}
 	if b.wanted > 0 {
-		s.Need = max(0, b.spent+b.reserved+b.wanted-b.limit)
+		s.Need = max(0, b.spent+b.reserved+b.wanted-b.limit.Amount)
 	}
 	return s
 }
@@ -50,59 +55,63 @@ func (b *Budget) Standing() Standing {
 func (b *Budget) Return() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	left := b.limit - b.spent - b.reserved
+	left := b.limit.Amount - b.spent - b.reserved
 	if left <= 0 {
 		return false
 	}
-	b.limit -= left
+	b.limit.Amount -= left
 	return true
 }
 
-// fits reports whether tokens can be reserved. The caller holds mu.
-func (b *Budget) fits(tokens int) bool {
-	if b.ask == nil && b.limit <= 0 {
+// limited reports whether there is a limit. The caller holds mu.
+func (b *Budget) limited() bool { return b.ask != nil || b.limit.Amount > 0 }
+
+// fits reports whether an amount can be reserved. The caller holds mu.
+func (b *Budget) fits(amount int64) bool {
+	if !b.limited() {
 		return true
 	}
-	return b.spent+b.reserved+tokens <= b.limit && (b.ask == nil || time.Now().Before(b.until))
+	return b.spent+b.reserved+amount <= b.limit.Amount && (b.ask == nil || time.Now().Before(b.until))
 }
 
-// obtain is reserve where tokens are granted bit by bit.
-func (b *Budget) obtain(ctx context.Context, tokens int, waits func(why string)) *Error {
+// obtain is Reserve where the limit is granted bit by bit.
+func (b *Budget) obtain(ctx context.Context, a Need, waits func(why string)) (Reserved, *Error) {
 	for {
 		changed := b.changed()
-		if _, err := b.try(tokens); err == nil {
-			return nil
+		r, _, err := b.try(a)
+		if err == nil || r.Amount == 0 {
+			return r, err
 		}
 		select {
 		case b.asking <- struct{}{}:
 			defer func() { b.want(0); <-b.asking }()
-			return b.request(ctx, tokens, waits)
+			return b.request(ctx, a, waits)
 		case <-changed:
 		case <-ctx.Done():
-			return cancelled(ctx.Err())
+			return r, cancelled(ctx.Err())
 		}
 	}
 }
 
-// request asks until the tokens are reserved, or never will be.
-func (b *Budget) request(ctx context.Context, tokens int, waits func(why string)) *Error {
-	b.want(tokens)
+// request asks until what a call needs is reserved, or never will be.
+func (b *Budget) request(ctx context.Context, a Need, waits func(why string)) (Reserved, *Error) {
 	for told := false; ; {
 		changed := b.changed()
-		settled, err := b.try(tokens)
+		r, settled, err := b.try(a)
 		if err == nil {
-			return nil
+			return r, nil
 		}
+		b.want(r.Amount)
 		asked := b.ask(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return cancelled(ctx.Err())
+			return r, cancelled(ctx.Err())
 		case asked == Asked{}:
 			continue
 		}
-		why := fmt.Sprintf("the call needs about %d tokens; %s%s", tokens, asked.Wait, asked.Over)
+		why := fmt.Sprintf("the call needs about %s; %s%s", b.limit.Figure(r.Amount)+b.limit.Unit(), asked.Wait, asked.Over)
 		if asked.Over != "" && settled == nil {
-			return &Error{Class: OverBudget, Message: why}
+			return r, &Error{Class: OverBudget, Message: why}
 		}
 		if !told {
 			waits(why)
@@ -125,9 +134,9 @@ func (b *Budget) changed() <-chan struct{} {
 	return b.settled
 }
 
-// want notes how many tokens the call needs that asks.
-func (b *Budget) want(tokens int) {
+// want notes how much the call needs that asks.
+func (b *Budget) want(amount int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.wanted = tokens
+	b.wanted = amount
 }

@@ -20,13 +20,13 @@ import (
 type granter struct {
 	budget *model.Budget
 	mu     sync.Mutex
-	left   int
+	left   int64
 	asked  int
 }
 
-func newGranter(left int) *granter {
+func newGranter(left int64) *granter {
 	g := &granter{left: left}
-	g.budget = model.NewGrant(g.ask)
+	g.budget = model.NewGrant(false, nil, g.ask)
 	return g
 }
 
@@ -59,7 +59,7 @@ func TestABudgetIsGrantedBitByBit(t *testing.T) {
 		}
 		wg.Wait()
 		require.Equal(t, 90, g.budget.Spent())
-		require.Less(t, g.left, 2000)
+		require.Less(t, g.left, int64(2000))
 		require.True(t, g.budget.Return())
 		require.False(t, g.budget.Return(), "it has nothing left")
 		require.Equal(t, model.Standing{Granted: 90, Spent: 90}, g.budget.Standing())
@@ -76,7 +76,7 @@ func TestAGrantEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var back atomic.Bool
 		var budget *model.Budget
-		budget = model.NewGrant(func(context.Context) model.Asked {
+		budget = model.NewGrant(false, nil, func(context.Context) model.Asked {
 			if !back.Load() {
 				return model.Asked{Wait: "the conductor does not answer"}
 			}
@@ -99,7 +99,7 @@ func TestAGrantEnds(t *testing.T) {
 		require.Equal(t, 15, budget.Spent())
 		require.Len(t, waits, 1)
 		require.Contains(t, waits[0].Why, "the conductor does not answer")
-		require.Equal(t, 15, budget.Standing().Granted)
+		require.EqualValues(t, 15, budget.Standing().Granted)
 		back.Store(true)
 		require.Nil(t, <-done)
 	})
@@ -109,7 +109,7 @@ func TestAGrantEnds(t *testing.T) {
 func TestCallsThatWaitForAGrant(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		budget := model.NewGrant(func(context.Context) model.Asked { return model.Asked{Wait: "others have it"} })
+		budget := model.NewGrant(false, nil, func(context.Context) model.Asked { return model.Asked{Wait: "others have it"} })
 		m := model.New(slow(15), model.Policy{Budget: budget})
 		ctx, cancel := context.WithCancel(t.Context())
 		results := make(chan string, 2)

@@ -115,7 +115,7 @@ func TestAStallIsRetriedThenTheFallbackIsAsked(t *testing.T) {
 		}
 		return geminitest.Answer{Text: "it is me"}
 	}})
-	budget := model.NewBudget(1_000_000, 0)
+	budget := model.NewBudget(spec.Tokens(1_000_000), 0, nil)
 	g := newGemini(t, model.Options{BaseURL: srv.URL, Patience: func(name string) (first, silence time.Duration) {
 		if name == primary {
 			return 100 * time.Millisecond, 0

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -11,40 +12,59 @@ import (
 	"divisi/internal/spec"
 )
 
-// reserve begins a hop: it checks what must not be sent, and takes the hop's estimated tokens from the budget, for which it may
-// wait.
+// reserve begins a hop, or a further send of one: it checks what must not be sent, and takes the most that the send can use from
+// the budget, for which it may wait.
 func (c *loop) reserve(ctx context.Context) *Error {
-	if c.hop.try > 0 {
-		return nil // it is a further send of the same hop
-	}
-	if c.now.hops == 0 {
-		if err := Validate(c.now.req); err != nil {
-			return err
+	if c.hop.try == 0 {
+		if c.now.hops == 0 {
+			if err := Validate(c.now.req); err != nil {
+				return err
+			}
 		}
+		c.hop = hop{began: time.Now(), backoff: c.policy.Retry.backoff(), try: 1}
+		c.now.hops++
 	}
-	c.hop = hop{began: time.Now(), backoff: c.policy.Retry.backoff(), try: 1}
-	c.now.hops++
-	if c.policy.Budget == nil {
+	if c.policy.Budget == nil || c.hop.reserved != nil {
 		return nil
 	}
-	c.hop.prompt = Estimate(c.now.req)
-	reserved := c.hop.prompt + expected(c.now.req)
-	err := c.policy.Budget.Reserve(ctx, reserved, func(why string) {
-		tell(ctx, spec.Wait{For: spec.WaitBudget, Model: c.now.String(), Why: why})
-	})
+	var body bytes.Buffer
+	write(c.now.req, &body)
+	r, err := c.policy.Budget.Reserve(ctx, Need{
+		Of: fmt.Sprint(c.req.Meta.Task, c.req.Meta.Attempt, c.req.Meta.Purpose), Model: c.now.Model, Tier: c.now.Tier,
+		Body: body.Bytes(), Output: mostOutput(c.now.req), Least: leastOutput,
+	}, func(why string) { tell(ctx, spec.Wait{For: spec.WaitBudget, Model: c.now.String(), Why: why}) })
 	if err != nil {
 		return err
 	}
-	c.hop.reserved = reserved
+	c.hop.reserved = &r
 	return nil
 }
 
-// settle books what a hop has used, before the consumer's next call is made.
-func (c *loop) settle(used int) {
-	if c.hop.reserved > 0 {
-		c.policy.Budget.Settle(c.hop.reserved, used)
-		c.hop.reserved = 0
+// settle books what a send has used, before the next one is made.
+func (c *loop) settle(used spec.Usage) {
+	if c.hop.reserved != nil {
+		c.booked = c.booked.Plus(c.policy.Budget.Settle(c.hop.reserved, used, c.now.Tier, c.guessed))
+		c.hop.reserved, c.guessed = nil, false
 	}
+}
+
+// guess completes the use of a send that broke off before the service had told it: it is at most what was reserved.
+func (c *loop) guess(err *Error) {
+	r := c.hop.reserved
+	if r == nil || err.Usage.Calls == 0 {
+		return
+	}
+	switch err.Class {
+	case Stalled, Unavailable, Overloaded, Cancelled:
+	case Truncated:
+		if err.tries > 0 { // the service has ended it
+			return
+		}
+	default:
+		return
+	}
+	c.estimated, c.guessed = true, true
+	err.Usage.Prompt, err.Usage.Output = cmp.Or(err.Usage.Prompt, r.Prompt), max(err.Usage.Output, r.Output-err.Usage.Thoughts)
 }
 
 // wait waits out the pause before a further send and the rate limit of all calls. A model whose quota is used up is not asked.
@@ -74,6 +94,9 @@ func (c *loop) wait(ctx context.Context) *Error {
 func (c *loop) retry(ctx context.Context, err *Error) bool {
 	h := &c.hop
 	h.wasted = h.wasted.Add(err.Usage)
+	if err.Usage != (spec.Usage{}) { // it is paid for: the next send is another one
+		c.settle(err.Usage)
+	}
 	if err.wait {
 		if h.waited >= c.policy.Retry.LimitTime {
 			return false
@@ -154,7 +177,7 @@ const maxHops = 8
 // when it does not come to an end.
 func (c *loop) join(res *Result) (*Result, *Error) {
 	c.hop.wasted = c.hop.wasted.Add(res.Wasted)
-	c.settle(res.Usage.Add(c.hop.wasted).Total())
+	c.settle(res.Usage.Add(res.Wasted))
 	c.wasted, c.hop.wasted = c.wasted.Add(c.hop.wasted), spec.Usage{}
 	answer := &c.now.answer
 	answer.add(res)
@@ -290,7 +313,7 @@ func (c *loop) fits(next Candidate) bool {
 // fallBack gives a candidate up that has failed and chooses the next one. It returns the error with which the call fails when
 // there is none, or when the failure is of the request or of the answer.
 func (c *loop) fallBack(ctx context.Context, err *Error) *Error {
-	c.settle(c.hop.wasted.Total())
+	c.settle(spec.Usage{})
 	c.wasted = c.wasted.Add(c.hop.wasted).Add(c.now.answer.usage)
 	c.void = c.void || c.hop.shown || len(c.now.answer.parts) > 0
 	l, failed := &c.candidates, c.now.Candidate

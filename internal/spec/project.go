@@ -75,8 +75,8 @@ type Project struct {
 	CoAuthor    string `json:"co_author,omitempty" jsonschema:"Who commits with an agent's patch name as co-author, e.g. Gemini <gemini@example.com>; default none."`
 	GatePermits int    `json:"gate_permits,omitempty" minimum:"0" jsonschema:"Trees that are tested at once; default one for every 4 cores, at least 1."`
 
-	Parallel int `json:"parallel,omitempty" jsonschema:"Attempts at once; the command line wins."`
-	Budget   int `json:"budget,omitempty" jsonschema:"Tokens after which the run stops; the command line wins. Default none."`
+	Parallel int    `json:"parallel,omitempty" jsonschema:"Attempts at once; the command line wins."`
+	Budget   Budget `json:"budget,omitzero" jsonschema:"What the run may use: tokens, such as 2000000, or dollars, such as 5usd; the command line wins. Default none."`
 }
 
 // CI reports what a person has decided about commands that CI runs and no gate does.

@@ -175,7 +175,7 @@ func TestProjectValidate(t *testing.T) {
 		},
 		Models: map[string]Model{"m": {Window: -1, MaxOutput: -1, Thinking: "high", PriceIn: math.NaN(), PriceOut: -1}},
 		Limits: Limits{Tokens: -1}, Protected: []string{"/x", "[", "app/**"}, Env: []string{"OK", "A=b", "GIT_INDEX_FILE"},
-		Parallel: -1, Budget: -1,
+		Parallel: -1,
 	}
 	got := said(p.Validate())
 	for _, want := range []string{
@@ -185,11 +185,11 @@ func TestProjectValidate(t *testing.T) {
 		"models.m.name: the model has no name", "models.m.window", "models.m.max_output", `(did you mean "HIGH"?)`,
 		"models.m.price_in", "models.m.price_out", "limits.tokens", `protected[0]: "/x"`,
 		`protected[1]: "[": the glob is malformed`,
-		`env[1]: "A=b" is not a variable's name`, "env[2]: GIT_INDEX_FILE names the repository of the shell", "parallel: -1", "budget: -1",
+		`env[1]: "A=b" is not a variable's name`, "env[2]: GIT_INDEX_FILE names the repository of the shell", "parallel: -1",
 	} {
 		require.Contains(t, got, want)
 	}
-	require.Len(t, p.Validate(), 19, got)
+	require.Len(t, p.Validate(), 18, got)
 }
 
 func TestResultValidate(t *testing.T) {

@@ -22,6 +22,7 @@ const durationPattern = `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
 func Schema[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[Duration]():        {Type: "string", Pattern: durationPattern},
+		reflect.TypeFor[Budget]():          {Type: "string", Pattern: BudgetPattern},
 		reflect.TypeFor[json.RawMessage](): {Type: "object"},
 	}})
 	if err != nil {

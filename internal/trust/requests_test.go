@@ -19,7 +19,7 @@ func TestRequests(t *testing.T) {
 	}{
 		"nothing": {
 			project: spec.Project{
-				Gates: []spec.Gate{{Name: "ok", Command: []string{"true"}}}, Protected: []string{}, Parallel: 9, Budget: 9,
+				Gates: []spec.Gate{{Name: "ok", Command: []string{"true"}}}, Protected: []string{}, Parallel: 9, Budget: spec.Tokens(9),
 				Models: map[string]spec.Model{"default": {Provider: spec.ProviderGemini, Name: "gemini-x", Tier: spec.TierPriority}},
 			},
 			roles: map[string]spec.Role{"r": {Command: []string{"true"}, MCPServers: map[string]spec.MCPServer{"docs": {}}}},

@@ -169,7 +169,7 @@ func TestAJudgeIsNotCalledAgainAtASpentBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := newLog(t, func(s *run.Spec) {
-				s.Budget = c.budget
+				s.Budget = spec.Tokens(c.budget)
 				s.Roles["free"] = spec.Role{Name: "free", Executor: spec.ExecutorCommand, Command: []string{"x"}}
 			})
 			l.Plan(spec.Task{ID: "u", Role: "generator"})

@@ -55,7 +55,7 @@ func (s *Store) Key(world string, p spec.Project, environment string) (string, e
 	// No gate sees these.
 	p.Models, p.ModelOutage, p.Limits, p.Protected, p.MCPServers = nil, 0, spec.Limits{}, nil, nil
 	p.ToolOutput, p.Summaries, p.Delegation = nil, spec.Summaries{}, spec.Delegation{}
-	p.Prove, p.Commits, p.GatePermits, p.Parallel, p.Budget = "", "", 0, 0, 0
+	p.Prove, p.Commits, p.GatePermits, p.Parallel, p.Budget = "", "", 0, 0, spec.Budget{}
 	return artifact.Digest([]byte(spec.JSONText([]any{version, world, p, environment, host}))), nil
 }
 

@@ -118,9 +118,11 @@ func TestWhatDecidesAKey(t *testing.T) {
 	same := project(func(*spec.Project) {})
 	first := key("tree", same, "e")
 	for name, change := range map[string]func(p *spec.Project){
-		"time":     func(p *spec.Project) { p.Gates[0].Timeout = 1 },
-		"parallel": func(p *spec.Project) { p.Parallel, p.Budget, p.GatePermits, p.Prove = 3, 4, 5, spec.ProveEach },
-		"models":   func(p *spec.Project) { p.Models = map[string]spec.Model{"default": {Name: "m"}} },
+		"time": func(p *spec.Project) { p.Gates[0].Timeout = 1 },
+		"parallel": func(p *spec.Project) {
+			p.Parallel, p.Budget, p.GatePermits, p.Prove = 3, spec.Tokens(4), 5, spec.ProveEach
+		},
+		"models": func(p *spec.Project) { p.Models = map[string]spec.Model{"default": {Name: "m"}} },
 	} {
 		require.Equal(t, first, key("tree", project(change), "e"), name)
 	}

@@ -180,7 +180,7 @@ type Base struct {
 type Resumption struct {
 	For             string        `json:"for,omitempty"`
 	Warrant         *wire.Warrant `json:"warrant,omitempty"`
-	Budget          *int          `json:"budget,omitempty"`
+	Budget          *spec.Budget  `json:"budget,omitempty"`
 	AllowUnverified bool          `json:"allow_unverified,omitempty"`
 	AllowUnread     bool          `json:"allow_unread,omitempty"`
 }

@@ -96,7 +96,7 @@ type Half struct {
 	// budget, when not nil, is the new budget of a run that goes on; unverified lets it land what is not proven, unread what no
 	// gate reads.
 	unverified, unread bool
-	budget             *int
+	budget             *spec.Budget
 	// over is set once the run has ended, which workers elsewhere are told.
 	over atomic.Bool
 	// end is how the run has ended, failed why it could not continue.
@@ -196,7 +196,7 @@ func (h *Half) Seal(ctx context.Context, st *run.State) (string, error) {
 		Plan: h.Spec.Plan, Environment: h.Spec.Environment, Beside: h.Beside.Digest(), Lends: lends, Content: content,
 		Exclude: h.exclude, Refs: depot.WireRefs(refs),
 		Memory: h.notes != nil, Strict: h.Strict, Parallel: max(1, h.Spec.Parallel),
-		Budget: h.limit(st), Spent: st.Usage.Total() + st.Reserved,
+		Budget: h.limit(st), Spent: h.limit(st).Of(st.Held()),
 		Quotas: st.Quotas,
 	}
 	if err := h.workers().tell(ctx, &s); err != nil {
@@ -241,8 +241,8 @@ func (h *Half) recording() []string {
 	return nil
 }
 
-// limit is the budget of the run, in tokens; 0 for none.
-func (h *Half) limit(st *run.State) int {
+// limit is the budget of the run.
+func (h *Half) limit(st *run.State) spec.Budget {
 	switch {
 	case h.budget != nil:
 		return *h.budget

@@ -77,9 +77,10 @@ type Options struct {
 	Plan  *File
 	Roles []File // beside the built-in ones and the repository's
 	// Agent is the coding agent that takes the built-in roles, one of spec.CodingAgents; empty leaves them to models.
-	Agent            string
-	Prove            string // batch or each; "" for the project's
-	Parallel, Budget int    // agents at once; tokens after which the run stops; 0 for the project's
+	Agent    string
+	Prove    string      // batch or each; "" for the project's
+	Parallel int         // agents at once; 0 for the project's
+	Budget   spec.Budget // what the run may use; none for the project's
 	// Reprove is how many of a hundred batches that workers elsewhere have proven another worker proves a second time.
 	Reprove         float64
 	AllowUnverified bool   // land changes that no gate can prove
@@ -132,8 +133,8 @@ func (o *Options) named() *configs.File {
 type ResumeOptions struct {
 	Machine
 	Run             string
-	Repo            string // where the repository is now; "" for where it was
-	Budget          *int   // a new budget for the whole run; 0 for none
+	Repo            string       // where the repository is now; "" for where it was
+	Budget          *spec.Budget // a new budget for the whole run; 0 for none
 	AllowUnverified bool
 	AllowUnread     bool
 }

@@ -39,7 +39,7 @@ func ResumeHosted(ctx context.Context, o *ResumeOptions, from Hosting) (_ *clien
 	switch {
 	case err != nil:
 		return nil, err
-	case o.Budget != nil && *o.Budget < 0:
+	case o.Budget != nil && o.Budget.Amount < 0:
 		return nil, usage.Wrong("budget cannot be negative")
 	case !bus.ValidToken(o.Run):
 		return nil, usage.Errorf("%q is no run's id", o.Run)
@@ -181,12 +181,14 @@ func resumable(st *run.State, o *ResumeOptions) error {
 
 // allowed returns which option a run needs to continue, if it needs one.
 func allowed(st *run.State, o *ResumeOptions) error {
-	id, used := st.Spec.Run, st.Usage.Total()
+	id, used := st.Spec.Run, st.Used()
 	switch {
 	case st.StoppedByBudget() && o.Budget == nil:
-		return usage.With(usage.Errorf("run %s has used %d of %d tokens", id, used, st.Budget), usage.Spent, id, 2*st.Budget)
-	case o.Budget != nil && *o.Budget > 0 && *o.Budget <= used:
-		return usage.Wrong("budget %d is for the whole run, which has used %d tokens already", *o.Budget, used)
+		return usage.With(usage.Errorf("run %s has used %s of %s", id, st.Budget.Figure(st.Budget.Of(used)), st.Budget),
+			usage.Spent, id, st.Raised().Text())
+	case o.Budget != nil && o.Budget.Used(used, 100):
+		return usage.Wrong("budget %s is for the whole run, which has used %s already", o.Budget.Text(),
+			o.Budget.Figure(o.Budget.Of(used))+o.Budget.Unit())
 	case !o.AllowUnverified:
 		return needs.Provable(&st.Agenda, &st.Proofs)
 	}

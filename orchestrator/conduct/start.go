@@ -70,7 +70,7 @@ func (o *Options) check() error {
 		return usage.Wrong("agent %q is not one of %s", o.Agent, strings.Join(spec.CodingAgents(), ", "))
 	case o.Reprove < 0 || o.Reprove > 100:
 		return usage.Wrong("reprove %g%% is not between 0%% and 100%%", o.Reprove)
-	case o.Parallel < 0, o.Budget < 0:
+	case o.Parallel < 0, o.Budget.Amount < 0:
 		return usage.Wrong("parallel and budget cannot be negative")
 	case o.Parallel > depot.MaxParallel:
 		return usage.Wrong("parallel must be at most %d, not %d", depot.MaxParallel, o.Parallel)

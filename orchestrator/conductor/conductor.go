@@ -17,6 +17,7 @@ import (
 
 	"divisi/bus"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/orchestrator/acceptance"
 	"divisi/orchestrator/act"
 	"divisi/orchestrator/assign"
@@ -65,7 +66,7 @@ type Config struct {
 	Setup string
 	// Budget, when not nil, is the new budget of a run that goes on, and AllowUnverified lets it land patches without proof,
 	// AllowUnread files that no gate reads.
-	Budget          *int
+	Budget          *spec.Budget
 	AllowUnverified bool
 	AllowUnread     bool
 	// Keys are the public keys of the run's workers.

@@ -138,7 +138,7 @@ func TestTheBudgetIsAHardStopThatCanBeResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, files(3), func(s *run.Spec) {
 		s.Parallel = 1
-		s.Budget = 25_000
+		s.Budget = spec.Tokens(25_000)
 		s.Plan = planOf(spec.Task{ID: "t", Role: "generator", Brief: "File: {{}}", Shard: &spec.Shard{By: "file"}})
 	})
 	server := r.useModel(geminitest.Options{Handle: func(q geminitest.Request) geminitest.Answer {
@@ -156,7 +156,7 @@ func TestTheBudgetIsAHardStopThatCanBeResumed(t *testing.T) {
 	require.LessOrEqual(t, len(server.Requests()), 6)
 	require.Zero(t, r.publishes.Load())
 
-	more := 1_000_000
+	more := spec.Tokens(1_000_000)
 	cfg := r.config()
 	cfg.Budget = &more
 	c, err := conductor.New(t.Context(), cfg)

@@ -140,7 +140,7 @@ func (s *scribe) begin() {
 		Run:  "01KJPX3Q7R-slog",
 		Goal: "Replace the legacy logger with log/slog in every package, structured attributes instead of formats",
 		Repo: "/home/ada/src/shop", Base: "4be1c09d22aa7f3e81", Branch: "main", Project: spec.Project{Gates: gates}, Roles: roles,
-		Parallel: 4, Budget: 2_000_000, Created: s.now,
+		Parallel: 4, Budget: spec.Tokens(2_000_000), Created: s.now,
 	}, Notices: []string{"Commands are confined to their slot, but network access could not be cut off on this machine."}})
 	s.run(run.Data{
 		State: run.Preflight, Dispatch: s.dispatch("--baseline", spec.RoleTester, 1),

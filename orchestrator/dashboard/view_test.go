@@ -39,7 +39,7 @@ func began(t testing.TB) []contextscope.Event {
 	t.Helper()
 	return []contextscope.Event{
 		at(t, 1, contextscope.KindRun, "", 0, run.Data{State: run.Created, Spec: &run.Spec{
-			Goal: "g", Repo: "/r", Base: "b", Branch: "main", Parallel: 3, Budget: 9, Created: time.Unix(1, 0),
+			Goal: "g", Repo: "/r", Base: "b", Branch: "main", Parallel: 3, Budget: spec.Tokens(9), Created: time.Unix(1, 0),
 			Roles:   map[string]spec.Role{"generator": {Writes: true, Model: "fast"}},
 			Project: spec.Project{Models: map[string]spec.Model{"deep": {}}},
 		}}),
@@ -73,7 +73,7 @@ func TestHead(t *testing.T) {
 		at(t, 13, contextscope.KindProgress, "a", 1, wire.Progress{Doing: "reads"}),
 	)
 	v := page.Of(folded(t, events...), time.Unix(60, 0))
-	require.Equal(t, []any{run.Running, "g", "/r", "b", "main", 3, 9, 12, 4, 1}, []any{
+	require.Equal(t, []any{run.Running, "g", "/r", "b", "main", 3, spec.Tokens(9), 12, 4, 1}, []any{
 		v.State, v.Goal, v.Repo, v.Base, v.Branch, v.Parallel, v.Budget, v.Tokens, v.Cached, v.Calls,
 	})
 	require.Equal(t, []any{"an approval", []string{"n"}, int64(1000), int64(13_000), int64(3000), int64(0)}, []any{

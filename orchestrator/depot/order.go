@@ -179,8 +179,8 @@ func (o *Order) check(id string) error {
 		return fmt.Errorf("it comes with the environment %.80q, which the run does not take", o.Environment.ID)
 	case s.Outputs != "" || len(s.Keys) > 0:
 		return errors.New("it names things that the conducting machine chooses")
-	case s.Parallel < 1 || s.Parallel > MaxParallel || s.Budget < 0:
-		return fmt.Errorf("parallel %d or budget %d is out of bounds", s.Parallel, s.Budget)
+	case s.Parallel < 1 || s.Parallel > MaxParallel || s.Budget.Amount < 0:
+		return fmt.Errorf("parallel %d or budget %s is out of bounds", s.Parallel, s.Budget)
 	case s.OnDoubt != "" && !slices.Contains(run.OnDoubts, s.OnDoubt):
 		return fmt.Errorf("on_doubt %.80q is not known", s.OnDoubt)
 	case s.Plan == nil && s.Goal == "":

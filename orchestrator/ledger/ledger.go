@@ -1,4 +1,4 @@
-// Package ledger divides a run's token budget among workers that each count for themselves. Its input is what the log says was
+// Package ledger divides a run's budget, in tokens or in money, among workers that each count for themselves. Its input is what the log says was
 // spent and what workers say of their grants; its output is what each may spend. What is spent and what is granted and not yet
 // spent never exceed the budget together. It has no clock, and does no input or output.
 package ledger
@@ -7,21 +7,25 @@ import (
 	"fmt"
 	"time"
 
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
 const (
 	// most bounds one grant beyond what is needed at once.
-	most = 1_000_000
+	most, mostMoney = 1_000_000, int64(spec.Dollar)
 	// turnFor is how long a worker that waits for tokens comes before the others, after it has asked last.
 	turnFor = 5 * time.Second
 )
 
-// Book is the spending as the log has it, in tokens: the budget, what all have spent, and each worker.
+// Book is the spending as the log has it: the budget, what all have spent, and each worker.
 type Book struct {
-	Limit, Spent int
-	By           map[string]int
+	Budget spec.Budget
+	Spent  spec.Sum
+	By     map[string]spec.Sum
 }
+
+func (b *Book) by(worker string) int64 { return b.Budget.Of(b.By[worker]) }
 
 // Ledger divides a budget among workers. It is not safe for concurrent use.
 type Ledger struct {
@@ -50,6 +54,9 @@ func (l *Ledger) Take(h wire.Holding, b *Book, now time.Time) wire.Grant {
 		a.end(now)
 	}
 	delete(l.awaited, h.Worker)
+	if h.Money != b.Budget.Money {
+		return wire.Grant{Wait: "the budget of the run is in another unit, with the next setup of the run"}
+	}
 	a := l.accounts[h.Worker]
 	switch {
 	case a == nil || a.session != h.Session || a.ended():
@@ -71,7 +78,7 @@ func (l *Ledger) Take(h wire.Holding, b *Book, now time.Time) wire.Grant {
 func (l *Ledger) open(h *wire.Holding, b *Book) *account {
 	a := &account{session: h.Session, base: h.Base, granted: h.Spent, spent: h.Spent}
 	if h.Granted == 0 && h.Spent == 0 {
-		a.base = b.By[h.Worker]
+		a.base = b.by(h.Worker)
 		if had := l.accounts[h.Worker]; had != nil {
 			a.base = max(a.base, had.base+had.spent) // the log may have that yet, or never
 		}
@@ -83,11 +90,15 @@ func (l *Ledger) open(h *wire.Holding, b *Book) *account {
 
 // grant gives a worker what it needs, or its share of what is free if that is more: the others find some too, and a small
 // budget is not divided into parts that serve no call.
-func (l *Ledger) grant(worker string, need int, b *Book, now time.Time) wire.Grant {
+func (l *Ledger) grant(worker string, need int64, b *Book, now time.Time) wire.Grant {
 	free, others := l.free(b), l.held(b, worker)
-	why := fmt.Sprintf("%d of %d are spent", b.Limit-free-l.held(b, ""), b.Limit)
+	share := int64(most)
+	if b.Budget.Money {
+		share = mostMoney
+	}
+	why := fmt.Sprintf("%s of %s are spent", b.Budget.Figure(b.Budget.Amount-free-l.held(b, "")), b.Budget.Figure(b.Budget.Amount))
 	if others > 0 {
-		why += fmt.Sprintf(" and %d granted to other workers", others)
+		why += fmt.Sprintf(" and %s granted to other workers", b.Budget.Figure(others))
 	}
 	switch {
 	case len(l.awaited) > 0 && now.Before(l.until):
@@ -96,7 +107,7 @@ func (l *Ledger) grant(worker string, need int, b *Book, now time.Time) wire.Gra
 		return wire.Grant{Wait: why + ", and another worker waits already", Recall: l.turn}
 	case need <= free:
 		l.turn = ""
-		l.accounts[worker].granted += max(need, min(free/(2*l.holders()), most))
+		l.accounts[worker].granted += max(need, min(free/(2*l.holders()), share))
 		return wire.Grant{}
 	case others > 0:
 		l.turn, l.at = worker, now
@@ -106,27 +117,27 @@ func (l *Ledger) grant(worker string, need int, b *Book, now time.Time) wire.Gra
 	return wire.Grant{Over: why}
 }
 
-// free returns the tokens that may still be granted.
-func (l *Ledger) free(b *Book) int {
-	free := b.Limit - b.Spent
+// free returns what may still be granted.
+func (l *Ledger) free(b *Book) int64 {
+	free := b.Budget.Amount - b.Budget.Of(b.Spent)
 	for worker, a := range l.accounts {
-		free -= max(0, a.base+max(a.granted, a.spent)-b.By[worker])
+		free -= max(0, a.base+max(a.granted, a.spent)-b.by(worker))
 	}
 	return free
 }
 
 // held returns the remaining grants of all workers but one.
-func (l *Ledger) held(b *Book, but string) (sum int) {
+func (l *Ledger) held(b *Book, but string) (sum int64) {
 	for worker, a := range l.accounts {
 		if worker != but {
-			sum += max(0, a.base+a.granted-max(a.base+a.spent, b.By[worker]))
+			sum += max(0, a.base+a.granted-max(a.base+a.spent, b.by(worker)))
 		}
 	}
 	return sum
 }
 
 // holders counts the workers that may have grants.
-func (l *Ledger) holders() (n int) {
+func (l *Ledger) holders() (n int64) {
 	for _, a := range l.accounts {
 		if !a.ended() {
 			n++
@@ -135,11 +146,11 @@ func (l *Ledger) holders() (n int) {
 	return max(1, n)
 }
 
-// account is the budget of one worker. Tokens are those of its session; base is how much the log had of it before.
+// account is the budget of one worker. Amounts are those of its session; base is how much the log had of it before.
 type account struct {
 	session              string
 	seq                  int
-	base, granted, spent int
+	base, granted, spent int64
 	until                time.Time // zero once it has ended
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/internal/spec"
 	"divisi/subagents/wire"
 )
 
@@ -19,18 +20,18 @@ type step struct {
 	worker  string
 	session string
 	// left has it report that much of its grant as returned; spent adds to what it has spent, logged to what the log has of it.
-	left, spent, logged, need int
+	left, spent, logged, need int64
 	// forget has the conductor begin again.
 	forget string
 
-	granted            int
+	granted            int64
 	wait, over, recall string
 }
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		limit int
+		limit int64
 		steps []step
 	}{
 		"a small budget is not divided": {10_000, []step{
@@ -108,7 +109,7 @@ func TestLedger(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := New(nil, begin)
-			b := &Book{Limit: c.limit, By: map[string]int{}}
+			b := &Book{Budget: spec.Budget{Amount: c.limit}, By: map[string]spec.Sum{}}
 			said := map[string]*wire.Holding{}
 			for i, s := range c.steps {
 				now := begin.Add(s.at)
@@ -127,8 +128,7 @@ func TestLedger(t *testing.T) {
 					}
 					said[s.worker] = h
 				}
-				b.By[s.worker] += s.logged
-				b.Spent += s.logged
+				b.log(s.worker, s.logged)
 				h.Granted, h.Spent, h.Need, h.Seq = h.Granted-s.left, h.Spent+s.spent, s.need, h.Seq+1
 				g := l.Take(*h, b, now)
 				want := wire.Grant{Granted: s.granted, Base: g.Base, Wait: s.wait, Over: s.over, Recall: s.recall}
@@ -142,21 +142,21 @@ func TestLedger(t *testing.T) {
 // An answer that was overtaken, one that was lost, and a holding that comes twice change nothing.
 func TestAnOlderHoldingIsPassedOver(t *testing.T) {
 	t.Parallel()
-	l, b := New(nil, begin), &Book{Limit: 10_000, By: map[string]int{}}
+	l, b := New(nil, begin), &Book{Budget: spec.Tokens(10_000), By: map[string]spec.Sum{}}
 	first := wire.Holding{Worker: "a", Session: "s", Seq: 1, Need: 6000}
-	require.Equal(t, 6000, l.Take(first, b, begin).Granted)
+	require.EqualValues(t, 6000, l.Take(first, b, begin).Granted)
 	lost := wire.Holding{Worker: "a", Session: "s", Seq: 2, Granted: 1000}
-	require.Equal(t, 1000, l.Take(lost, b, begin).Granted)
+	require.EqualValues(t, 1000, l.Take(lost, b, begin).Granted)
 	require.Equal(t, wire.Grant{Stale: true}, l.Take(first, b, begin))
 	require.Equal(t, wire.Grant{Stale: true}, l.Take(lost, b, begin))
-	require.Equal(t, 9000, l.free(b))
+	require.EqualValues(t, 9000, l.free(b))
 }
 
 // player is a worker that keeps to the rules.
 type player struct {
 	wire.Holding
 
-	unlogged int
+	unlogged int64
 	until    time.Time
 }
 
@@ -166,8 +166,8 @@ func TestTheBudgetHolds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		rnd := rand.New(rand.NewPCG(seed, 7))
-		now, limit := begin, 1000+rnd.IntN(100_000)
-		l, b := New(nil, now), &Book{Limit: limit, By: map[string]int{}}
+		now, limit := begin, 1000+rnd.Int64N(100_000)
+		l, b := New(nil, now), &Book{Budget: spec.Budget{Amount: limit, Money: seed%2 == 0}, By: map[string]spec.Sum{}}
 		players := map[string]*player{}
 		crew := []string{"a", "b", "c", "d"}
 		sessions := 0
@@ -176,7 +176,7 @@ func TestTheBudgetHolds(t *testing.T) {
 			p := players[name]
 			if p == nil || rnd.IntN(40) == 0 { // a new process: what the old one did not write to the log is lost
 				sessions++
-				p = &player{Holding: wire.Holding{Worker: name, Session: fmt.Sprint("s", sessions)}}
+				p = &player{Holding: wire.Holding{Worker: name, Session: fmt.Sprint("s", sessions), Money: b.Budget.Money}}
 				players[name] = p
 			}
 			switch rnd.IntN(8) {
@@ -189,19 +189,20 @@ func TestTheBudgetHolds(t *testing.T) {
 				}
 				l = New(had, now)
 			case 2:
-				b.Spent, b.By[name], p.unlogged = b.Spent+p.unlogged, b.By[name]+p.unlogged, 0
+				b.log(name, p.unlogged)
+				p.unlogged = 0
 			case 3: // it returns what it has left
-				p.Granted = max(p.Spent, p.Granted-rnd.IntN(10_000))
+				p.Granted = max(p.Spent, p.Granted-rnd.Int64N(10_000))
 				p.say(l, b, now, 0, rnd.IntN(5) == 0)
 			case 4, 5:
-				p.say(l, b, now, 1+rnd.IntN(limit/2), rnd.IntN(5) == 0)
+				p.say(l, b, now, 1+rnd.Int64N(limit/2), rnd.IntN(5) == 0)
 			default:
 				if left := p.Granted - p.Spent; left > 0 && now.Before(p.until) {
-					n := 1 + rnd.IntN(left)
+					n := 1 + rnd.Int64N(left)
 					p.Spent, p.unlogged = p.Spent+n, p.unlogged+n
 				}
 			}
-			total := b.Spent
+			total := b.Budget.Of(b.Spent)
 			for _, p := range players {
 				if now.Before(p.until) {
 					total += p.unlogged + p.Granted - p.Spent
@@ -214,8 +215,17 @@ func TestTheBudgetHolds(t *testing.T) {
 	}
 }
 
+// log notes what a worker has used in both units: only that of the budget counts.
+func (b *Book) log(worker string, used int64) {
+	sum := spec.Sum{Tokens: int(used), Money: 1}
+	if b.Budget.Money {
+		sum = spec.Sum{Tokens: 1, Money: spec.Money(used)}
+	}
+	b.Spent, b.By[worker] = b.Spent.Add(sum), b.By[worker].Add(sum)
+}
+
 // say tells the ledger, and may lose the answer.
-func (p *player) say(l *Ledger, b *Book, now time.Time, need int, lost bool) {
+func (p *player) say(l *Ledger, b *Book, now time.Time, need int64, lost bool) {
 	if p.Seq++; !now.Before(p.until) {
 		p.Granted = min(p.Granted, p.Spent) // it has ended, and may be another's
 	}

@@ -32,7 +32,7 @@ type reported struct {
 	Added      int            `json:"added"`
 	Deleted    int            `json:"deleted"`
 	Tokens     int            `json:"tokens"`
-	Budget     int            `json:"budget,omitempty"`
+	Budget     string         `json:"budget" jsonschema:"Tokens, or dollars such as 5usd; 0 for none."`
 	Gates      []gate         `json:"gates,omitempty" jsonschema:"The gates on what landed, compared with the base commit."`
 	Decisions  []string       `json:"decisions,omitempty" jsonschema:"The ids of open decisions: the tool decisions shows them."`
 	Now        []string       `json:"now,omitempty" jsonschema:"What agents and gates are doing."`
@@ -65,7 +65,7 @@ func (s *Server) show(ctx context.Context, _ caller, in ofRun) (reported, error)
 		Unread: few(text.Each(r.Unread)),
 		Wait:   text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{},
 		Added: r.Added, Deleted: r.Deleted,
-		Tokens: r.Usage.Total(), Budget: r.Budget, Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),
+		Tokens: r.Usage.Total(), Budget: r.Budget.Text(), Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),
 	}
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

@@ -17,7 +17,9 @@ type Work struct {
 	Plan, Goal, Agent string
 	Roles             []string
 	Base              string
-	Budget, Parallel  int
+	Budget            int
+	Dollars           float64
+	Parallel          int
 }
 
 type work struct {
@@ -27,6 +29,7 @@ type work struct {
 	Roles    []string `json:"roles,omitempty" jsonschema:"Role files of the repository, by their paths in it, which may have secrets and the network: a person must agree to them."`
 	Base     string   `json:"base,omitempty" jsonschema:"The commit to start from, such as HEAD; left out, the commit that is checked out, and a checkout with changes that are not committed is refused."`
 	Budget   int      `json:"budget,omitempty" jsonschema:"The run stops after this many tokens, and can be resumed; 0 for the project's."`
+	Dollars  float64  `json:"budget_usd,omitempty" jsonschema:"The budget in dollars, in the place of one in tokens."`
 	Parallel int      `json:"parallel,omitempty" jsonschema:"Agents at once; 0 for the project's."`
 }
 
@@ -55,7 +58,7 @@ func (w *work) check() error {
 		return usage.Errorf("give a goal or a plan")
 	case w.Goal != "" && w.Plan != "":
 		return usage.Errorf("give a goal or a plan, and not both: a plan file names its own goal")
-	case w.Budget < 0 || w.Parallel < 0:
+	case w.Budget < 0 || w.Dollars < 0 || w.Parallel < 0:
 		return usage.Errorf("budget and parallel cannot be negative")
 	}
 	return errors.Join(within("goal", w.Goal, maxGoal), fewRoles(w.Roles))

@@ -19,7 +19,7 @@ func KeepBudget(s *run.State) []run.Action {
 	if !Spent(&s.Agenda, &s.Agents) || lands(&s.Spec, s.Works) {
 		return nil
 	}
-	return []run.Action{run.Stop(fmt.Sprintf("%s: %d of %d tokens%s", run.ReasonBudget, s.Usage.Total(), s.Budget,
+	return []run.Action{run.Stop(fmt.Sprintf("%s: %s of %s%s", run.ReasonBudget, s.Budget.Figure(s.Budget.Of(s.Used())), s.Budget,
 		run.Plus(s.Unmetered())))}
 }
 

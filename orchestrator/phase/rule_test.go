@@ -226,7 +226,7 @@ func landed(l *runtest.Log) {
 
 func TestBudgetAndQuestions(t *testing.T) {
 	t.Parallel()
-	l := newLog(t, run.Running, func(s *run.Spec) { s.Budget = 10 })
+	l := newLog(t, run.Running, func(s *run.Spec) { s.Budget = spec.Tokens(10) })
 	l.Plan(spec.Task{ID: "t", Role: "generator"})
 	l.Dispatched("t", "generator", 1, "b")
 	require.Empty(t, phase.KeepBudget(l.State))
@@ -247,7 +247,7 @@ func TestBudgetAndQuestions(t *testing.T) {
 func TestWhatIsAcceptedLandsWhenTheBudgetIsSpent(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, run.Running, func(s *run.Spec) {
-		s.Budget = 10
+		s.Budget = spec.Tokens(10)
 		s.Roles["gemini"] = spec.Role{Name: "gemini", Executor: spec.ExecutorCommand, Usage: spec.AgentGemini}
 	})
 	l.Plan(spec.Task{ID: "t", Role: "gemini"}, spec.Task{ID: "u", Role: "gemini"}, spec.Task{ID: "v", Role: "generator"})

@@ -28,17 +28,19 @@ type Agents struct {
 	Unlike map[string][]Unlike
 	// Later are the tasks that wait for what their commands need before these run once more, by id, each since when.
 	Later  map[string]time.Time
-	Budget int
+	Budget spec.Budget
 	Usage  spec.Usage
-	// Spent is the use of each worker, in tokens, with what its calls under way have reserved: Reserved for all workers.
-	Spent    map[string]int
-	Reserved int
+	// Booked is the money of the calls, as a run with a budget in money books it. Spent is the use of each worker, with what its
+	// calls under way have reserved: Reserved for all workers.
+	Booked   spec.Money
+	Spent    map[string]spec.Sum
+	Reserved spec.Sum
 	Quotas   Quotas
 }
 
 func newAgents() Agents {
 	return Agents{
-		Works: Works{}, Queue: Queue{}, Later: map[string]time.Time{}, Spent: map[string]int{}, Quotas: Quotas{},
+		Works: Works{}, Queue: Queue{}, Later: map[string]time.Time{}, Spent: map[string]spec.Sum{}, Quotas: Quotas{},
 		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages: Messages{to: map[string][]*Message{}}, Decisions: Decisions{}, Unlike: map[string][]Unlike{},
 	}
@@ -55,8 +57,19 @@ func (s *Agents) Busy() (ids []string) {
 	return ids
 }
 
+// Used is the use of models in the units of budgets.
+func (s *Agents) Used() spec.Sum { return spec.Sum{Tokens: s.Usage.Total(), Money: s.Booked} }
+
+// Held is Used with what the calls under way have reserved.
+func (s *Agents) Held() spec.Sum { return s.Used().Add(s.Reserved) }
+
+// Raised is a budget with which a run that has spent its own goes on.
+func (s *Agents) Raised() spec.Budget {
+	return spec.Budget{Amount: 2 * max(s.Budget.Amount, s.Budget.Of(s.Used())), Money: s.Budget.Money}
+}
+
 // OutOfBudget reports whether the run has spent its budget.
-func (s *Agents) OutOfBudget() bool { return s.Budget > 0 && s.Usage.Total() >= s.Budget }
+func (s *Agents) OutOfBudget() bool { return s.Budget.Used(s.Used(), 100) }
 
 // Quiet reports whether every task has ended and nothing is on the queue.
 func (s *Agents) Quiet(tasks *Tasks) bool {

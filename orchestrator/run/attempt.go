@@ -67,7 +67,8 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 				return // it begins, or no model answered it
 			}
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
-			s.Spent[e.Worker] = spec.Plus(s.Spent[e.Worker], d.Total())
+			s.Spent[e.Worker] = s.Spent[e.Worker].Add(spec.Sum{Tokens: d.Total(), Money: d.Booked})
+			s.Booked = s.Booked.Plus(d.Booked)
 			s.Times.spend(a, Models, now-d.Took, now)
 			a.metered = true
 			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost, d.Model})
@@ -126,21 +127,19 @@ func (s *State) reserve(e *contextscope.Event, a *Attempt, d *wire.Spent) {
 	}
 	if had, begun := a.reserved[d.Call]; begun {
 		delete(a.reserved, d.Call)
-		s.Spent[had.worker] -= had.tokens
-		s.Reserved -= had.tokens
+		s.Spent[had.worker], s.Reserved = s.Spent[had.worker].Less(had.sum), s.Reserved.Less(had.sum)
 	}
 	if d.Reserved != nil {
-		now := reserved{e.Worker, d.Reserved.Total()}
+		now := reserved{e.Worker, spec.Sum{Tokens: d.Reserved.Total(), Money: d.Booked}}
 		a.reserved[d.Call], a.metered = now, true
-		s.Spent[now.worker] = spec.Plus(s.Spent[now.worker], now.tokens)
-		s.Reserved = spec.Plus(s.Reserved, now.tokens)
+		s.Spent[now.worker], s.Reserved = s.Spent[now.worker].Add(now.sum), s.Reserved.Add(now.sum)
 	}
 }
 
 // reserved is what a call under way may use, on a worker.
 type reserved struct {
 	worker string
-	tokens int
+	sum    spec.Sum
 }
 
 // admit refuses what a worker wrote who does not have the attempt, or under another role than the attempt's: the fence of an

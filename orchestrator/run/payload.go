@@ -88,8 +88,9 @@ type Data struct {
 	Standing *StandingAnswer `json:"standing,omitempty"`
 	// Unlike is set, by task, when edits of landed shards turn out to be made by no other shard of their templates.
 	Unlike map[string][]Unlike `json:"unlike,omitempty"`
-	// Budget is set when a resume changes it, in tokens.
-	Budget *int `json:"budget,omitempty"`
+	// Budget is set when a person changes it; Booked with it, to the money of all calls so far.
+	Budget *spec.Budget `json:"budget,omitempty"`
+	Booked spec.Money   `json:"booked,omitempty" maximum:"1000000000000000000"`
 	// File, Roles and Project are set when a retry read changed files: the plan, the roles that differ, and the whole project.
 	File    *spec.Plan           `json:"file,omitempty"`
 	Roles   map[string]spec.Role `json:"roles,omitempty"`
@@ -177,7 +178,7 @@ type Spec struct {
 	Project     spec.Project         `json:"project"`
 	Roles       map[string]spec.Role `json:"roles"`
 	Parallel    int                  `json:"parallel"`
-	Budget      int                  `json:"budget,omitempty"`
+	Budget      spec.Budget          `json:"budget,omitzero"`
 	AutoApprove bool                 `json:"auto_approve,omitempty"`
 	// AllowUnverified lets changes land that no gate can prove.
 	AllowUnverified bool `json:"allow_unverified,omitempty"`

@@ -216,7 +216,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	s.applyDecided(e, d.Decision, d.Standing)
 	maps.Copy(s.Unlike, d.Unlike)
 	if d.Budget != nil {
-		s.Budget = *d.Budget
+		s.Budget, s.Booked = *d.Budget, max(s.Booked, d.Booked)
 	}
 	if d.Ref != "" {
 		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)

@@ -12,6 +12,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 	"divisi/orchestrator/store"
 )
 
@@ -60,27 +61,27 @@ func TestClonesShareSettings(t *testing.T) {
 	}{{one, 5, true}, {two, 5, false}, {fork, 0, false}, {none, 0, false}} {
 		s, err := Read(state, tt.c, nil)
 		require.NoError(t, err)
-		require.Equal(t, tt.budget, s.Budget)
+		require.Equal(t, spec.Tokens(tt.budget), s.Budget)
 		require.Equal(t, tt.own, s.Own)
 		require.Equal(t, tt.budget > 0, s.Place != "")
 	}
 	keep(t, state, none, "budget: 6\n")
 	s, err := Read(state, none, nil)
 	require.NoError(t, err)
-	require.Equal(t, 6, s.Budget)
+	require.Equal(t, spec.Tokens(6), s.Budget)
 	require.True(t, s.Own)
 
 	require.NoError(t, os.Mkdir(filepath.Join(one.Top, ".divisi"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(one.Top, ".divisi", "divisi.yaml"), []byte("budget: 7\n"), 0o600))
 	s, err = Read(state, one, nil)
 	require.NoError(t, err)
-	require.Equal(t, 7, s.Budget)
+	require.Equal(t, spec.Tokens(7), s.Budget)
 	require.False(t, s.Own)
 	require.Empty(t, s.Place)
 	require.Equal(t, map[string]string{"budget": ".divisi/divisi.yaml:1"}, s.From)
 	s, err = Read(state, one, &configs.File{Name: "mine.yaml", Text: "budget: 8\n"})
 	require.NoError(t, err)
-	require.Equal(t, 8, s.Budget)
+	require.Equal(t, spec.Tokens(8), s.Budget)
 	require.True(t, s.Own)
 	require.Equal(t, "the project file is the one that you named: mine.yaml", s.Place)
 

@@ -23,24 +23,31 @@ type Recall struct {
 }
 
 // allowance is a worker's share of a run's budget. It outlives the setups of the run: what was granted under one is spent under
-// the next.
+// the next, as long as the budget is in the same unit.
 type allowance struct {
-	worker, session string
-	budget          *model.Budget
+	worker string
 
-	mu   sync.Mutex // guards what follows
-	work *Work
+	mu      sync.Mutex // guards what follows
+	session string
+	budget  *model.Budget
+	work    *Work
 	// limited reports that the run has a budget now.
 	limited bool
 	seq     int
-	base    int
+	base    int64
 	sent    time.Time // when the newest was said
 }
 
 func newAllowance(worker string) *allowance {
-	a := &allowance{worker: worker, session: depot.NewID()}
-	a.budget = model.NewGrant(a.ask)
+	a := &allowance{worker: worker}
+	a.begin(false, nil)
 	return a
+}
+
+// begin begins a session with nothing.
+func (a *allowance) begin(money bool, prices model.Prices) {
+	a.session, a.seq, a.base = depot.NewID(), 0, 0
+	a.budget = model.NewGrant(money, prices, a.ask)
 }
 
 // use has the allowance ask through a work from now on.
@@ -54,8 +61,11 @@ func (a *allowance) use(w *Work) {
 func (a *allowance) of(s *wire.Setup) *model.Budget {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.limited = s.Budget > 0; !a.limited {
+	if a.limited = !s.Budget.IsZero(); !a.limited {
 		return nil
+	}
+	if s.Budget.Money || a.budget.Standing().Money {
+		a.begin(s.Budget.Money, model.PricesOf(&s.Project))
 	}
 	return a.budget
 }
@@ -72,6 +82,7 @@ func (a *allowance) holding() *wire.Holding {
 	a.seq, a.sent = a.seq+1, time.Now()
 	return &wire.Holding{
 		Worker: a.worker, Session: a.session, Seq: a.seq, Granted: s.Granted, Spent: s.Spent, Base: a.base, Need: s.Need,
+		Money: s.Money,
 	}
 }
 
@@ -110,7 +121,10 @@ func (a *allowance) ask(ctx context.Context) model.Asked {
 
 // giveBack returns what no call has reserved.
 func (a *allowance) giveBack(w *Work) {
-	if !a.budget.Return() {
+	a.mu.Lock()
+	b := a.budget
+	a.mu.Unlock()
+	if !b.Return() {
 		return
 	}
 	if h := a.holding(); h != nil {

@@ -87,10 +87,10 @@ func (own) unready(_ context.Context, err error) error { return err }
 func (w own) plan() *spec.Plan { return w.Setup.Plan }
 
 func (w own) budget() *model.Budget {
-	if w.Setup.Budget <= 0 {
+	if w.Setup.Budget.IsZero() {
 		return nil
 	}
-	return model.NewBudget(w.Setup.Budget, w.Setup.Spent)
+	return model.NewBudget(w.Setup.Budget, w.Setup.Spent, model.PricesOf(&w.Setup.Project))
 }
 
 func (own) keepTo(*model.RateLimit) {}

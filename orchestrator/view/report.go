@@ -72,8 +72,8 @@ type Report struct {
 	// Roles are the usage of each role, by name; all attempts count, failed ones too.
 	Roles []Role `json:"roles,omitempty"`
 	// Unmetered counts the attempts of coding agents whose use is not known: it is in no sum.
-	Unmetered int `json:"unmetered,omitempty"`
-	Budget    int `json:"budget,omitempty"`
+	Unmetered int         `json:"unmetered,omitempty"`
+	Budget    spec.Budget `json:"budget,omitzero"`
 	// Unlike are landed edits that no other shard of their templates makes.
 	Unlike []Unlike `json:"unlike,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made the change.

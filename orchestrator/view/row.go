@@ -1,6 +1,7 @@
 package view
 
 import (
+	"divisi/internal/spec"
 	"time"
 
 	"divisi/orchestrator/run"
@@ -14,11 +15,11 @@ type Row struct {
 	Goal   string `json:"goal,omitempty"`
 	Repo   string `json:"repo,omitempty"`
 	// Created, Ended and Last are unix milliseconds: the begin, the end, the newest event; 0 for none.
-	Created int64 `json:"created,omitempty"`
-	Ended   int64 `json:"ended,omitempty"`
-	Last    int64 `json:"last,omitempty"`
-	Tokens  int   `json:"tokens"`
-	Budget  int   `json:"budget,omitempty"`
+	Created int64       `json:"created,omitempty"`
+	Ended   int64       `json:"ended,omitempty"`
+	Last    int64       `json:"last,omitempty"`
+	Tokens  int         `json:"tokens"`
+	Budget  spec.Budget `json:"budget,omitzero"`
 	// Tasks counts all of the plan, EndedTasks those that will not change any more.
 	Tasks      int `json:"tasks"`
 	EndedTasks int `json:"ended_tasks"`

@@ -97,7 +97,7 @@ func (s *service) begin(reserved gateway.Use) (pay func(gateway.Use), err error)
 
 func (s *service) spentOf(u *gateway.Use) wire.Spent {
 	spent := wire.Spent{
-		Usage: u.Usage, Model: u.Model, Took: u.Took, Bytes: u.Bytes, Estimated: u.Estimated,
+		Usage: u.Usage, Model: u.Model, Took: u.Took, Bytes: u.Bytes, Estimated: u.Estimated, Booked: u.Booked,
 		Tier: cmp.Or(u.Tier, s.c.Assignment.Role.Tier),
 	}
 	if model.Lookup(u.Model).Serves(spent.Tier) { // what is not known to be served so has no known price

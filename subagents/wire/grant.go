@@ -12,18 +12,20 @@ import (
 // later is what it had left given to others.
 const GrantFor = time.Minute
 
-// Holding is a worker's report of its share of a run's budget, in tokens.
+// Holding is a worker's report of its share of a run's budget, in the unit of that.
 type Holding struct {
 	Worker string `json:"worker"`
 	// Session is new each time that the worker begins with nothing; Seq counts what it says in it. An older one is passed over.
 	Session string `json:"session"`
 	Seq     int    `json:"seq"`
 	// Granted is all that it may spend in the session, Spent what it has spent. Base is how much the log had of it before.
-	Granted int `json:"granted"`
-	Spent   int `json:"spent"`
-	Base    int `json:"base"`
+	Granted int64 `json:"granted" maximum:"1000000000000000000"`
+	Spent   int64 `json:"spent" maximum:"1000000000000000000"`
+	Base    int64 `json:"base" maximum:"1000000000000000000"`
 	// Need is how much more it has to be granted for a call; 0 when it only reports, or returns what it does not need.
-	Need int `json:"need,omitempty"`
+	Need int64 `json:"need,omitempty" maximum:"1000000000000000000"`
+	// Money reports that the figures are pico-dollars: they count in a run whose budget is in money, and in no other.
+	Money bool `json:"money,omitempty"`
 }
 
 // Check returns what is wrong with it.
@@ -37,9 +39,9 @@ func (h *Holding) Check() error {
 // Grant is the conductor's answer to a Holding.
 type Grant struct {
 	// Granted and Base are what holds from now on. A Stale one changes nothing: a newer Holding came first.
-	Granted int  `json:"granted"`
-	Base    int  `json:"base"`
-	Stale   bool `json:"stale,omitempty"`
+	Granted int64 `json:"granted" maximum:"1000000000000000000"`
+	Base    int64 `json:"base" maximum:"1000000000000000000"`
+	Stale   bool  `json:"stale,omitempty"`
 	// Wait is why what is needed is not granted yet, Over why it never is.
 	Wait string `json:"wait,omitempty"`
 	Over string `json:"over,omitempty"`

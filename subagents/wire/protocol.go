@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"divisi/bus"
+	"divisi/internal/spec"
 )
 
 // Protocol is the version of all that crosses between machines: calls and answers, setups, assignments, events (with
@@ -21,7 +22,7 @@ import (
 // mutants that tests find; in version 10 receipts have the programs that ran; in version 11 an answer has the time before which
 // the run does not act on it; in version 12 receipts have how many tests noticed nothing, doubts
 // their kinds, roles a gateway with its models, and uses whether they are estimated; in version 13 uses have the tokens that were
-// written to a service's cache. Version 2 was never released.
+// written to a service's cache and the money that was booked, and budgets can be money. Version 2 was never released.
 var Protocol = 13
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
@@ -46,6 +47,17 @@ type Conducting struct {
 // NewConducting returns the message of a conductor of this program, with the version; run is "" for none.
 func NewConducting(run, version string) Conducting {
 	return Conducting{Run: run, Version: version, Protocol: Protocol, Oldest: oldest}
+}
+
+// moneyed is the protocol that knows budgets in money.
+const moneyed = 13
+
+// Under is the message of a run with a budget: what a worker that knows no money would take for no limit is not shown to it.
+func (c Conducting) Under(b spec.Budget) Conducting {
+	if b.Money {
+		c.Oldest = max(c.Oldest, moneyed)
+	}
+	return c
 }
 
 // DecodeConducting reads what a conductor says of its run.

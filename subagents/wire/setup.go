@@ -54,10 +54,10 @@ type Setup struct {
 	Memory bool  `json:"memory,omitempty"`
 	// Strict has commands run only where they can be fully confined.
 	Strict bool `json:"strict,omitempty"`
-	// Parallel is how many agents work at once; Budget the tokens of the run, 0 for no limit; Spent those that are used already.
-	Parallel int `json:"parallel"`
-	Budget   int `json:"budget,omitempty"`
-	Spent    int `json:"spent,omitempty"`
+	// Parallel is how many agents work at once; Budget limits the run, and Spent is what is used of it already.
+	Parallel int         `json:"parallel"`
+	Budget   spec.Budget `json:"budget,omitzero"`
+	Spent    int64       `json:"spent,omitempty" maximum:"1000000000000000000"`
 	// Quotas are the rate limits that services reported, by model and account.
 	Quotas map[string]spec.Wait `json:"quotas,omitempty"`
 }
@@ -86,7 +86,7 @@ func (s *Setup) check(run string) error {
 		return fmt.Errorf("caches %.80q is no name of a directory", s.Caches)
 	case s.Environment != "" && !bus.ValidToken(s.Environment):
 		return fmt.Errorf("environment %.80q is no id", s.Environment)
-	case s.Parallel < 0 || s.Budget < 0 || s.Spent < 0:
+	case s.Parallel < 0 || s.Budget.Amount < 0 || s.Spent < 0:
 		return errors.New("a limit is negative")
 	}
 	for name := range s.Roles {

@@ -19,7 +19,7 @@ func (o object) Get(context.Context, string) ([]byte, error) { return o, nil }
 func goodSetup() Setup {
 	return Setup{
 		Run: "r", Base: strings.Repeat("a", 40), Caches: "0123456789abcdef", Roles: map[string]spec.Role{"editor": {Name: "editor"}},
-		Parallel: 4, Budget: 1000, Spent: 10, Quotas: map[string]spec.Wait{"m": {Model: "m"}},
+		Parallel: 4, Budget: spec.Tokens(1000), Spent: 10, Quotas: map[string]spec.Wait{"m": {Model: "m"}},
 	}
 }
 

@@ -34,6 +34,8 @@ type Spent struct {
 	Price string `json:"price,omitempty"`
 	// Cost is the cost of its calls as a program states it; 0 where it states nothing. It is counted in place of the price.
 	Cost spec.Money `json:"pico_usd,omitempty" maximum:"1000000000000000000"`
+	// Booked is the money that the budget of the run, where it is in money, has booked for it.
+	Booked spec.Money `json:"booked_pico_usd,omitempty" maximum:"1000000000000000000"`
 	// Tier is the service tier of the call, where one was asked for.
 	Tier string `json:"tier,omitempty"`
 	// Took is how long the answer of a turn took, with its retries and without what the service asked all agents to wait.

@@ -60,16 +60,16 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, http.StatusNotFound, kindRequest, why)
 		return
 	}
-	use, fault := d.reserve(r.Context(), &d.attempt, c, len(body))
+	reserved, fault := d.reserve(r.Context(), &d.attempt, c, body)
 	if fault != nil {
 		d.attempt.Refused(fault)
 		d.refuse(w, http.StatusForbidden, kindBudget, "the budget of the run allows no further call: "+fault.Message)
 		return
 	}
-	reserved, pay := use.Usage, func(Use) {}
+	use, pay := Use{Model: c.model, Usage: reserved.Usage(), Bytes: len(body), Booked: reserved.Money}, func(Use) {}
 	if !c.free {
 		if pay, err = d.attempt.Begin(use); err != nil {
-			d.settle(reserved, spec.Usage{})
+			d.settle(&reserved, &Use{})
 			d.refuse(w, http.StatusForbidden, kindBudget, "the call could not be noted, and is not made")
 			return
 		}
@@ -79,10 +79,10 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	use.Usage, use.Tier, use.Took = a.use.Usage, a.use.Tier, time.Since(began)
 	if use.Usage.Calls > 0 && !a.ended {
 		use.Estimated = true
-		use.Usage.Prompt = max(use.Usage.Prompt, reserved.Prompt)
-		use.Usage.Output = max(use.Usage.Output, reserved.Total()-use.Usage.Prompt)
+		use.Usage.Prompt = cmp.Or(use.Usage.Prompt, reserved.Prompt)
+		use.Usage.Output = max(use.Usage.Output, reserved.Output-use.Usage.Thoughts)
 	}
-	d.settle(reserved, use.Usage)
+	d.settle(&reserved, &use)
 	pay(use)
 	if a.broken {
 		panic(http.ErrAbortHandler) // the program must not take a cut answer for a whole one
@@ -97,9 +97,9 @@ type answered struct {
 }
 
 // settle books a call.
-func (d *door) settle(reserved, used spec.Usage) {
+func (d *door) settle(reserved *model.Reserved, use *Use) {
 	if d.budget != nil {
-		d.budget.Settle(reserved.Total(), used.Total())
+		use.Booked = d.budget.Settle(reserved, use.Usage, use.Tier, use.Estimated)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -86,6 +87,11 @@ func get[T any](r request, name string, ok *bool) (value T) {
 	}
 	return value
 }
+
+// links are fields with which a service adds to a prompt what the request only names, and letters that are written as numbers,
+// which could hide one.
+var links = lazyregexp.New(`(?i)"(previous_?response_?id|file_?(id|ur[il])|cached_?content|image_?url)"\s*:\s*["{]|` +
+	`"type"\s*:\s*"(url|web_|file_search|code_)|"(google_?search|url_?context|code_?execution)"\s*:\s*\{|\\u00[4-7]`)
 
 // bearer is the token of an Authorization header.
 func bearer(h http.Header) string {

@@ -77,8 +77,10 @@ type Use struct {
 	// Tier is the service tier that the service names; empty for its standard, and where it names none.
 	Tier      string
 	Estimated bool
-	Bytes     int
-	Took      time.Duration
+	// Booked is the money that a budget in money has booked for it.
+	Booked spec.Money
+	Bytes  int
+	Took   time.Duration
 }
 
 // Attempt is the owner of a token, and what its calls tell. Begin is called before a call is sent, with the tokens that it has
@@ -99,19 +101,17 @@ func (g *Gateway) allows(name string) bool {
 	return name != "" && (len(g.service.Models) == 0 || slices.Contains(g.service.Models, name))
 }
 
-// reserve takes the tokens of a call from the budget, for which it may wait.
-func (g *Gateway) reserve(ctx context.Context, a *Attempt, c *call, size int) (u Use, err *model.Error) {
-	u = Use{Model: c.model, Bytes: size}
-	if c.free {
-		return u, nil
+// reserve takes what a call needs from the budget, for which it may wait.
+func (g *Gateway) reserve(ctx context.Context, a *Attempt, c *call, body []byte) (model.Reserved, *model.Error) {
+	need := model.Need{
+		Of: a.Token, Model: c.model, Body: body, Output: cmp.Or(c.most, model.Lookup(c.model).MaxOutput) * max(1, c.answers),
+		AnyTier: true,
 	}
-	u.Usage = spec.Usage{
-		Calls: 1, Prompt: model.EstimateBytes(size), Output: cmp.Or(c.most, model.Lookup(c.model).MaxOutput) * max(1, c.answers),
+	if c.free || g.budget == nil {
+		return model.Reserved{Need: need, Prompt: model.EstimateBytes(len(body))}, nil
 	}
-	if g.budget != nil {
-		err = g.budget.Reserve(ctx, u.Usage.Total(), func(why string) {
-			a.Wait(spec.Wait{For: spec.WaitBudget, Model: c.model, Why: why})
-		})
-	}
-	return u, err
+	need.Linked = links.Match(body)
+	return g.budget.Reserve(ctx, need, func(why string) {
+		a.Wait(spec.Wait{For: spec.WaitBudget, Model: c.model, Why: why})
+	})
 }

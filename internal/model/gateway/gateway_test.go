@@ -149,7 +149,7 @@ func TestAnAnswerIsPassedOnAndItsUseRead(t *testing.T) {
 		for kind, answer := range map[string]string{"stream": events(a.stream), "whole": a.whole} {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				t.Parallel()
-				b := newBench(t, gateway.Service{Form: name}, model.NewBudget(1_000_000, 0), func(w http.ResponseWriter, r *http.Request) {
+				b := newBench(t, gateway.Service{Form: name}, model.NewBudget(spec.Tokens(1_000_000), 0, nil), func(w http.ResponseWriter, r *http.Request) {
 					got, err := io.ReadAll(r.Body)
 					if err != nil || string(got) != a.body || strings.TrimPrefix(r.Header.Get(a.header), "Bearer ") != key {
 						http.Error(w, "not as it was sent", http.StatusBadRequest)
@@ -286,7 +286,7 @@ func TestAQuotaOfADayIsPassedOn(t *testing.T) {
 func TestABrokenStreamCountsItsReservation(t *testing.T) {
 	t.Parallel()
 	a := asks[spec.GatewayAnthropic]
-	budget := model.NewBudget(1_000, 0)
+	budget := model.NewBudget(spec.Tokens(1_000), 0, nil)
 	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, events(a.stream[:2]))
 		_ = http.NewResponseController(w).Flush()
@@ -297,7 +297,7 @@ func TestABrokenStreamCountsItsReservation(t *testing.T) {
 	require.Eventually(t, func() bool { return len(b.used()) == 1 }, 5*time.Second, time.Millisecond)
 	use := b.used()[0]
 	require.True(t, use.Estimated)
-	require.Equal(t, spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Written: 5, WrittenHour: 2, Output: model.EstimateBytes(len(a.body)) + 100 - 45}, use.Usage)
+	require.Equal(t, spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Written: 5, WrittenHour: 2, Output: 100}, use.Usage)
 }
 
 // 64 clients, of which some break off and some answers lie, never take more than the budget, and what does not fit is refused in
@@ -305,7 +305,7 @@ func TestABrokenStreamCountsItsReservation(t *testing.T) {
 func TestNothingAboveTheBudget(t *testing.T) {
 	t.Parallel()
 	const limit = 5_000
-	budget := model.NewBudget(limit, 0)
+	budget := model.NewBudget(spec.Tokens(limit), 0, nil)
 	a := asks[spec.GatewayAnthropic]
 	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
 		switch rand.N(4) {
@@ -342,7 +342,7 @@ func TestNothingAboveTheBudget(t *testing.T) {
 	}
 	require.LessOrEqual(t, spent, limit)
 	require.Positive(t, refused.Load())
-	require.Equal(t, spent, budget.Standing().Spent)
+	require.EqualValues(t, spent, budget.Standing().Spent)
 }
 
 // A call that wants several answers reserves them all.
@@ -350,7 +350,7 @@ func TestSeveralAnswersAreReserved(t *testing.T) {
 	t.Parallel()
 	a := asks[spec.GatewayOpenAI]
 	a.path, a.body = "/v1/chat/completions", `{"model":"gpt-x","max_tokens":100,"n":8}`
-	b := newBench(t, gateway.Service{Form: spec.GatewayOpenAI}, model.NewBudget(500, 0), func(http.ResponseWriter, *http.Request) {})
+	b := newBench(t, gateway.Service{Form: spec.GatewayOpenAI}, model.NewBudget(spec.Tokens(500), 0, nil), func(http.ResponseWriter, *http.Request) {})
 	status, body, err := b.ask(t.Context(), a, token)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusForbidden, status, body)
@@ -386,7 +386,7 @@ func TestOnlyBoundsThatHoldAreReserved(t *testing.T) {
 		"/v1beta/models/gemini-x:generateContent?c":  {spec.GatewayGemini, `{"generationConfig":{"maxOutputTokens":1,"max_output_tokens":9000}}`},
 		"/v1beta/models/gemini-x:generateContent?d=": {spec.GatewayGemini, `{"generationConfig":[{"maxOutputTokens":1}]}`},
 	} {
-		b := newBench(t, gateway.Service{Form: c.form}, model.NewBudget(100, 0), func(http.ResponseWriter, *http.Request) {
+		b := newBench(t, gateway.Service{Form: c.form}, model.NewBudget(spec.Tokens(100), 0, nil), func(http.ResponseWriter, *http.Request) {
 			t.Errorf("%s %s was passed on", path, c.body)
 		})
 		_, _, err := b.ask(t.Context(), asked{path: path, body: c.body, header: asks[c.form].header}, token)
@@ -398,7 +398,7 @@ func TestOnlyBoundsThatHoldAreReserved(t *testing.T) {
 // A call is noted before it is sent, with what it reserved: where it cannot be, it is not sent.
 func TestACallIsNotedBeforeItIsSent(t *testing.T) {
 	t.Parallel()
-	a, budget := asks[spec.GatewayAnthropic], model.NewBudget(1_000, 0)
+	a, budget := asks[spec.GatewayAnthropic], model.NewBudget(spec.Tokens(1_000), 0, nil)
 	var came atomic.Int32
 	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
 		came.Add(1)
@@ -407,7 +407,7 @@ func TestACallIsNotedBeforeItIsSent(t *testing.T) {
 	_, _, err := b.ask(t.Context(), a, token)
 	require.NoError(t, err)
 	require.Len(t, b.begun, 1)
-	require.Equal(t, spec.Usage{Calls: 1, Prompt: model.EstimateBytes(len(a.body)), Output: 100}, b.begun[0].Usage)
+	require.Equal(t, spec.Usage{Calls: 1, Prompt: len(a.body), Output: 100}, b.begun[0].Usage)
 	require.Equal(t, len(a.body), b.begun[0].Bytes)
 
 	b.unnoted = errors.New("no space left on device")
@@ -416,5 +416,6 @@ func TestACallIsNotedBeforeItIsSent(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, status)
 	require.Contains(t, body, "could not be noted, and is not made")
 	require.Equal(t, int32(1), came.Load())
-	require.Nil(t, budget.Reserve(t.Context(), 1_000-a.usage.Total(), nil), "nothing else is spent or reserved")
+	_, refused := budget.Reserve(t.Context(), model.Need{Output: 1_000 - a.usage.Total()}, nil)
+	require.Nil(t, refused, "nothing else is spent or reserved")
 }

@@ -118,10 +118,14 @@ func (v *Followed) Spent(now time.Time) string {
 		s = text.Span(max(0, v.active(now)))
 	}
 	s += " · " + text.Tokens(v.Usage.Total())
-	if v.Budget > 0 {
-		s += " of " + text.Tokens(v.Budget)
+	if !v.Budget.IsZero() && !v.Budget.Money {
+		s += " of " + text.Tokens(int(v.Budget.Amount))
 	}
-	return s + " tokens" + view.Plus(v.Unmetered())
+	s += " tokens"
+	if v.Budget.Money {
+		s += fmt.Sprintf(", %s of %s", v.Booked, v.Budget)
+	}
+	return s + view.Plus(v.Unmetered())
 }
 
 // Tally words how many tasks of the run are in each state.

@@ -143,7 +143,7 @@ func runLine(d run.Data) Line {
 		}
 	}
 	if d.Budget != nil {
-		add("budget is now %s tokens", text.Tokens(*d.Budget))
+		add("budget is now %s", d.Budget)
 	}
 	if d.Epoch > 1 {
 		add("conductor %d took over", d.Epoch)

@@ -17,7 +17,7 @@ import (
 // TestDetails: what a terminal leaves out, a display with a row for every event shows.
 func TestDetails(t *testing.T) {
 	t.Parallel()
-	sure, zero := 0.8, 0
+	sure, zero := 0.8, spec.Budget{}
 	wait := "a plan"
 	red := spec.Receipt{Gate: "test", Verdict: spec.VerdictFail, Signatures: []string{"a", "b", "c", "d"}, TimedOut: true, Duration: time.Minute}
 	green := spec.Receipt{Gate: "test", Verdict: spec.VerdictPass, Tests: 412, Duration: 9 * time.Second}

@@ -38,17 +38,17 @@ type Run struct {
 	// Untried are the tasks whose changed tests no experiment has tried, a line for each reason.
 	Untried []string `json:"untried,omitempty"`
 	// Unlike are the landed edits that no other shard of their templates makes, a line each.
-	Unlike    []string `json:"unlike,omitempty"`
-	Ref       string   `json:"ref,omitempty"`
-	Published string   `json:"published,omitempty"`
-	Notices   []string `json:"notices,omitempty"`
-	Parallel  int      `json:"parallel"`
-	Budget    int      `json:"budget,omitempty"`
-	Tokens    int      `json:"tokens"`
-	Cached    int      `json:"cached"`
-	Calls     int      `json:"calls"`
-	Created   int64    `json:"created"`
-	Ended     int64    `json:"ended"`
+	Unlike    []string    `json:"unlike,omitempty"`
+	Ref       string      `json:"ref,omitempty"`
+	Published string      `json:"published,omitempty"`
+	Notices   []string    `json:"notices,omitempty"`
+	Parallel  int         `json:"parallel"`
+	Budget    spec.Budget `json:"budget,omitzero"`
+	Tokens    int         `json:"tokens"`
+	Cached    int         `json:"cached"`
+	Calls     int         `json:"calls"`
+	Created   int64       `json:"created"`
+	Ended     int64       `json:"ended"`
 	// Last is the newest event's time, Waited how many milliseconds the run had waited for a person, or for a
 	// process, by then.
 	Last   int64         `json:"last"`

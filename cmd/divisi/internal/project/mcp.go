@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/renameio/v2/maybe"
@@ -255,7 +256,11 @@ func (s *mcpServer) start(ctx context.Context, w door.MCPWork) (run string, err 
 	if w.Base != "" {
 		args = append(args, "--base="+w.Base)
 	}
-	args = append(args, fmt.Sprintf("--budget=%d", w.Budget), fmt.Sprintf("--parallel=%d", w.Parallel))
+	budget := strconv.Itoa(w.Budget)
+	if w.Dollars > 0 {
+		budget = strconv.FormatFloat(w.Dollars, 'f', -1, 64) + "usd"
+	}
+	args = append(args, "--budget="+budget, fmt.Sprintf("--parallel=%d", w.Parallel))
 	if w.Goal != "" {
 		args = append(args, "--", w.Goal)
 	}

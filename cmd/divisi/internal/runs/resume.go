@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/cli"
-	"divisi/internal/usage"
+	"divisi/internal/spec"
 	"divisi/orchestrator"
 )
 
@@ -34,12 +34,12 @@ type resumeOptions struct {
 	orchestrator.ResumeOptions
 	sandbox   string
 	dashboard string
-	budget    int
+	budget    spec.Budget
 }
 
 func (o *resumeOptions) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&o.budget, "budget", 0, "a new budget for the whole run, in tokens; 0 means none")
+	f.TextVar(&o.budget, "budget", spec.Budget{}, "a new budget for the whole run, in tokens or dollars such as 5usd; 0 means none")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
 	f.StringVar(&o.Repo, "repo", "", "path of the repository, if it has moved")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
@@ -54,9 +54,6 @@ func (o *resumeOptions) flags(c *cobra.Command) {
 }
 
 func (g *Globals) resume(ctx context.Context, args []string, o resumeOptions) error {
-	if o.Budget != nil && *o.Budget < 0 {
-		return usage.Errorf("--budget cannot be negative")
-	}
 	if err := g.fitsHost(&o); err != nil {
 		return err
 	}

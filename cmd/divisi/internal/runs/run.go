@@ -98,7 +98,8 @@ func (o *Flags) StartFlags(c *cobra.Command) {
 	f.StringVar(&o.Base, "base", "", "start from this commit, ignoring uncommitted changes")
 	ProjectFlag(f, &o.project)
 	f.IntVar(&o.Parallel, "parallel", 0, "agents at once (default from the project file, else 16)")
-	f.IntVar(&o.Budget, "budget", 0, "stop the run after this many tokens; resume continues it (default from the project file)")
+	f.TextVar(&o.Budget, "budget", spec.Budget{},
+		"stop the run after this many tokens, or dollars such as 5usd; resume continues it (default from the project file)")
 	f.BoolVar(&o.AllowUnverified, "allow-unverified", false, allowUnverified)
 	f.BoolVar(&o.AllowUnread, "allow-unread", false, allowUnread)
 	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false,
