@@ -22,7 +22,7 @@ export interface Row {
   ended: number;
   last: number;
   tokens: number;
-  budget?: number;
+  budget?: number | string;
   tasks: number;
   ended_tasks: number;
   landed: number;
@@ -212,7 +212,7 @@ export interface View {
   published?: string;
   notices?: string[];
   parallel: number;
-  budget?: number;
+  budget?: number | string;
   tokens: number;
   cached: number;
   calls: number;
