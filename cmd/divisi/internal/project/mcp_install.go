@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,6 @@ import (
 	"github.com/google/renameio/v2/maybe"
 	"github.com/pelletier/go-toml/v2"
 
-	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/console/display"
 )
@@ -50,27 +50,23 @@ func programs() string { return strings.Join(slices.Sorted(maps.Keys(clients)), 
 const ownName = "divisi"
 
 // path is the file of settings; where that is a link, what it leads to, so that the link stays.
-func (c *client) path() (path string, err error) {
+func (c *client) path() (string, error) {
 	dir, err := os.UserHomeDir()
-	file := filepath.FromSlash(c.file)
+	file := c.file
 	if c.servers == "servers" {
 		dir, err = os.UserConfigDir()
 	}
 	if at := os.Getenv(c.variable); at != "" {
-		dir, err = at, nil
-		file = strings.TrimPrefix(file, filepath.FromSlash(".codex/")) // the variable of Codex names that directory
+		dir, file, err = at, strings.TrimPrefix(file, ".codex/"), nil // the variable of Codex names that directory
 	}
 	if err != nil {
-		return "", usage.Errorf("the home directory is unknown: %v", err)
+		return "", err
 	}
-	path = filepath.Join(dir, file)
+	path := filepath.Join(dir, filepath.FromSlash(file))
 	if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return path, nil
 	}
-	if path, err = filepath.EvalSymlinks(path); err != nil {
-		return "", usage.Errorf("%v", err)
-	}
-	return path, nil
+	return filepath.EvalSymlinks(path)
 }
 
 // install writes the entry for this server, with the same flags, into the settings of a program.
@@ -79,33 +75,34 @@ func (s *mcpServer) install(ctx context.Context, name string, repoGiven, yes boo
 	if !known {
 		return usage.Errorf("--install must be one of %s, not %q", programs(), name)
 	}
-	entry, err := s.entry(&c, repoGiven)
+	self, err := os.Executable()
 	if err != nil {
-		return err
+		return fmt.Errorf("find this program: %w", err)
 	}
 	path, err := c.path()
 	if err != nil {
-		return err
+		return usage.Errorf("no settings of %s: %v", name, err)
 	}
-	had, err := readSettings(path)
-	if err != nil {
-		return err
+	had, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return usage.Errorf("%v", err)
 	}
-	add := c.addJSON
+	entry := map[string]any{"command": self, "args": s.args(c.here, repoGiven)}
+	maps.Copy(entry, c.more)
+	into := c.intoJSON
 	if filepath.Ext(path) == ".toml" {
-		add = c.addTOML
+		into = c.intoTOML
 	}
-	has, line, err := add(had, entry)
+	at, add, err := into(had, entry)
+	place := fmt.Sprintf("%s:%d", display.Sanitize(path), 1+bytes.Count(had[:at], []byte("\n")))
 	if err != nil {
-		return usage.Errorf("%s:%d: %v; nothing was changed", path, line, err)
+		return usage.Errorf("%s: %v; nothing was changed", place, err)
 	}
-	if bytes.Equal(has, had) {
-		_, err := fmt.Fprintf(s.Out, "%s has this server already\n", display.Sanitize(path))
+	if add == "" {
+		_, err := fmt.Fprintln(s.Out, place+": this server is there already")
 		return err
 	}
-	if _, err := fmt.Fprintf(s.Out, "%s\n%s", display.Sanitize(path), changed(string(had), string(has))); err != nil {
-		return err
-	}
+	fmt.Fprintf(s.Out, "%s:\n+%s\n", place, strings.ReplaceAll(strings.Trim(add, "\n"), "\n", "\n+"))
 	switch {
 	case yes:
 	case !s.Interactive():
@@ -115,58 +112,35 @@ func (s *mcpServer) install(ctx context.Context, name string, repoGiven, yes boo
 			return err
 		}
 	}
-	if now, err := readSettings(path); err != nil || !bytes.Equal(now, had) {
-		return errors.Join(err, usage.Errorf("%s has changed meanwhile, and stays as it is: try again", path))
+	if now, err := os.ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, had) {
+		return usage.Errorf("%s has changed meanwhile, and stays as it is: try again", path)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the directory of settings: %w", err)
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		err = maybe.WriteFile(path, slices.Concat(had[:at], []byte(add), had[at:]), 0o600) // a file that exists keeps its mode
 	}
-	if err := maybe.WriteFile(path, has, 0o600); err != nil { // a file that exists keeps its mode
+	if err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
-	_, err = fmt.Fprintf(s.Out, "%s starts %s: restart it\n", display.Sanitize(path), entry["command"])
+	_, err = fmt.Fprintf(s.Out, "%s starts %s: restart it\n", name, self)
 	return err
 }
 
-// entry is what a program starts: this program by its absolute path.
-func (s *mcpServer) entry(c *client, repoGiven bool) (map[string]any, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program: %w", err)
-	}
-	args := []any{"--state-dir", s.StateDir}
+// args are the arguments with which a program starts this server; here is what it puts its directory in the place of.
+func (s *mcpServer) args(here string, repoGiven bool) []any {
+	args := []any{"--state-dir", s.StateDir, "mcp"}
 	if s.On != "" {
-		args = append(args, "--on", s.On)
+		args = slices.Insert(args, 2, any("--on"), any(s.On))
 	}
-	args = append(args, "mcp")
 	if s.act {
 		args = append(args, "--act")
 	}
 	if repoGiven {
-		args = append(args, "--repo", s.repo)
-	} else if c.here != "" {
-		args = append(args, "--repo", c.here)
+		here = s.repo
 	}
-	entry := map[string]any{"command": self, "args": args}
-	maps.Copy(entry, c.more)
-	return entry, nil
-}
-
-// maxSettings bounds a file of settings, in bytes.
-const maxSettings = 16 << 20
-
-// readSettings reads a file of settings; it is empty where there is none.
-func readSettings(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, usage.Errorf("%v", err)
-	case !info.Mode().IsRegular() || info.Size() > maxSettings:
-		return nil, usage.Errorf("%s is not a regular file, or too large", path)
+	if here != "" {
+		args = append(args, "--repo", here)
 	}
-	return os.ReadFile(path)
+	return args
 }
 
 // standing reports whether settings have the entry. An error is that they have another one, or no table of servers.
@@ -184,59 +158,53 @@ func (c *client) standing(settings, entry map[string]any) (has bool, err error) 
 	return has, err
 }
 
-// addTOML appends the table of the server. An error is about a line.
-func (c *client) addTOML(had []byte, entry map[string]any) (has []byte, line int, err error) {
+// intoTOML is the table to append, and where; "" where it is there. An error is about that place.
+func (c *client) intoTOML(had []byte, entry map[string]any) (at int, add string, err error) {
 	var settings map[string]any
-	if err = toml.Unmarshal(had, &settings); err != nil {
-		if wrong := new(toml.DecodeError); errors.As(err, &wrong) {
-			line, _ = wrong.Position()
-		}
-		return nil, line, err
+	wrong := new(toml.DecodeError)
+	if err = toml.Unmarshal(had, &settings); errors.As(err, &wrong) {
+		row, _ := wrong.Position()
+		return len(strings.Join(strings.SplitAfter(string(had), "\n")[:row-1], "")), "", err
 	}
-	line = 1 + bytes.Count(had[:max(0, bytes.Index(had, []byte(c.servers)))], []byte("\n"))
+	at = max(0, bytes.Index(had, []byte(c.servers)))
 	if is, err := c.standing(settings, entry); is || err != nil {
-		return had, line, err
+		return at, "", err
 	}
 	own, err := toml.Marshal(entry)
-	has = slices.Concat(had, []byte("\n["+c.servers+"."+ownName+"]\n"), own)
-	return has, line, errors.Join(err, toml.Unmarshal(has, &settings)) // a table of servers in one line can have no others
+	add = "\n[" + c.servers + "." + ownName + "]\n" + string(own)
+	if err = errors.Join(err, toml.Unmarshal(append(had, add...), &settings)); err != nil {
+		return at, "", err // a table of servers in one line can have no others
+	}
+	return len(had), add, nil
 }
 
-// addJSON puts the entry first into the table of servers. Comments, order and space of all else stay. An error is about a line.
-func (c *client) addJSON(had []byte, entry map[string]any) (has []byte, line int, err error) {
-	has = had
+// intoJSON is the entry as the first of the table of servers, and where; "" where it is there. An error is about that place.
+func (c *client) intoJSON(had []byte, entry map[string]any) (at int, add string, err error) {
 	if len(bytes.TrimSpace(had)) == 0 {
-		has = []byte("{}\n")
+		_, add, err = c.intoJSON([]byte("{}"), entry)
+		return len(had), "{" + add + "}\n", err
 	}
-	plain := uncommented(has)
-	at := bytes.IndexByte(plain, '{')
-	lineOf := func(at int) int { return 1 + bytes.Count(has[:max(0, min(at, len(has)))], []byte("\n")) }
+	plain := uncommented(had)
 	var settings map[string]any
-	if err = json.Unmarshal(plain, &settings); err == nil && at < 0 {
-		err = errors.New("it must be an object")
-	}
-	if err != nil {
-		wrong := new(json.SyntaxError)
+	wrong := new(json.SyntaxError)
+	if err = json.Unmarshal(plain, &settings); err != nil || settings == nil {
 		errors.As(err, &wrong)
-		return nil, lineOf(int(wrong.Offset) - 1), err
+		return max(0, int(wrong.Offset)-1), "", cmp.Or(err, errors.New("it must be an object"))
 	}
+	at = bytes.IndexByte(plain, '{')
 	name, value, indent := c.servers, any(map[string]any{ownName: entry}), "  "
 	if table := valueOf(plain, c.servers); table >= 0 {
 		at, name, value, indent = table, ownName, entry, "    "
 	}
 	if is, err := c.standing(settings, entry); is || err != nil {
-		return had, lineOf(at), err
+		return at, "", err
 	}
 	data, err := json.MarshalIndent(value, indent, "  ")
-	blank, _, _ := bytes.Cut(plain[at+1:], []byte("\n"))
-	if rest := plain[at+1:]; len(bytes.TrimSpace(blank)) == 0 && len(blank) < len(rest) {
-		at += len(blank) // behind a comment
-	}
 	end := ","
 	if rest := bytes.TrimSpace(plain[at+1:]); rest[0] == '}' {
 		end = "\n" + indent[2:]
 	}
-	return slices.Concat(has[:at+1], fmt.Appendf(nil, "\n%s%q: %s%s", indent, name, data, end), has[at+1:]), 0, err
+	return at + 1, fmt.Sprintf("\n%s%q: %s%s", indent, name, data, end), err
 }
 
 // valueOf is where the value of a key of an object begins; -1 for none.
@@ -271,24 +239,4 @@ func uncommented(data []byte) []byte {
 		}
 		return append([]byte(" "), b[1:]...)
 	})
-}
-
-// changed shows the lines that a text has in the place of those of another one.
-func changed(had, has string) string {
-	a, b := strings.SplitAfter(had, "\n"), strings.SplitAfter(has, "\n")
-	from, most := 0, min(len(a), len(b))
-	for from < most && a[from] == b[from] {
-		from++
-	}
-	end := 0
-	for end < most-from && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	out := fmt.Sprintf("@@ line %d @@\n", from+1)
-	for i, lines := range [][]string{a[from : len(a)-end], b[from : len(b)-end]} {
-		for _, line := range lines {
-			out += "-+"[i:i+1] + display.SanitizeLines(text.Clip(strings.TrimSuffix(line, "\n"), text.MaxLine)) + "\n"
-		}
-	}
-	return out
 }

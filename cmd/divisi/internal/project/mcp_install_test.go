@@ -2,27 +2,26 @@ package project
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/stretchr/testify/require"
 )
 
-var testEntry = map[string]any{"command": "/bin/divisi", "args": []any{"mcp", "--repo", "/a \"<b>\"\\'c"}}
-
-// added requires that a text is another one with one insertion, so that every byte of it stays.
-func added(t *testing.T, had, has string) {
-	t.Helper()
-	from := 0
-	for from < len(had) && had[from] == has[from] {
-		from++
-	}
-	end := 0
-	for end < len(had)-from && had[len(had)-1-end] == has[len(has)-1-end] {
-		end++
-	}
-	require.Equal(t, len(had), from+end, has)
+// put is a text with the insertion of an entry.
+func put(had string, into func([]byte, map[string]any) (int, string, error)) (string, error) {
+	at, add, err := into([]byte(had), testEntry)
+	return had[:at] + add + had[at:], err
 }
+
+// lineOf is the line of an error, for a text.
+func lineOf(had string, into func([]byte, map[string]any) (int, string, error)) (int, error) {
+	at, _, err := into([]byte(had), testEntry)
+	return 1 + strings.Count(had[:at], "\n"), err
+}
+
+var testEntry = map[string]any{"command": "/bin/divisi", "args": []any{"mcp", "--repo", "/a \"<b>\"\\'c"}}
 
 func TestAnEntryIsPutIntoSettingsThatStay(t *testing.T) {
 	t.Parallel()
@@ -33,26 +32,25 @@ func TestAnEntryIsPutIntoSettingsThatStay(t *testing.T) {
 		`{"x": {"servers": {"divisi": {}}}, "servers": {"a": {}}, "z": [1,2,],}`, `{"servers": {"a": {}}, "servers": {"b": {}}}`,
 		"{\r\n  \"servers\": {\r\n  }\r\n}\r\n", `{"servers":{"x":{}},"ü` + "\xff" + `":"\u00e9"}`, "{// c\n}",
 	} {
-		has, _, err := c.addJSON([]byte(had), testEntry)
+		has, err := put(had, c.intoJSON)
 		require.NoError(t, err, had)
-		added(t, had, string(has))
 		var was, is map[string]any
 		require.NoError(t, json.Unmarshal(uncommented([]byte(had)), &was))
-		require.NoError(t, json.Unmarshal(uncommented(has), &is), string(has))
+		require.NoError(t, json.Unmarshal(uncommented([]byte(has)), &is), has)
 		servers, _ := was["servers"].(map[string]any)
 		if servers == nil {
 			servers = map[string]any{}
 		}
 		servers["divisi"], was["servers"] = testEntry, servers
-		require.Equal(t, was, is, string(has))
-		again, _, err := c.addJSON(has, testEntry)
+		require.Equal(t, was, is, has)
+		again, err := put(has, c.intoJSON)
 		require.NoError(t, err)
-		require.Equal(t, string(has), string(again))
+		require.Equal(t, has, again)
 	}
 	for _, had := range []string{"", "\n \n"} {
-		has, _, err := c.addJSON([]byte(had), testEntry)
+		has, err := put(had, c.intoJSON)
 		require.NoError(t, err)
-		require.True(t, json.Valid(has))
+		require.True(t, json.Valid([]byte(has)))
 	}
 }
 
@@ -62,18 +60,18 @@ func TestATableIsAppendedToSettings(t *testing.T) {
 	for _, had := range []string{
 		"", "a = 1", "a = 1 # c\n\n[mcp_servers.x]\ncommand = 'y'\n", "[mcp_servers]\n", "mcp_servers.x.command = 'y'\n", "[[a]]\nb = '''\n[mcp_servers.divisi]\n'''\n",
 	} {
-		has, _, err := c.addTOML([]byte(had), testEntry)
+		has, err := put(had, c.intoTOML)
 		require.NoError(t, err, had)
-		require.Equal(t, had, string(has[:len(had)]))
+		require.Equal(t, had, has[:len(had)])
 		var was, is map[string]any
 		require.NoError(t, toml.Unmarshal([]byte(had), &was))
-		require.NoError(t, toml.Unmarshal(has, &is), string(has))
+		require.NoError(t, toml.Unmarshal([]byte(has), &is), has)
 		own, _ := is["mcp_servers"].(map[string]any)
 		require.Equal(t, testEntry, own["divisi"])
 		delete(own, "divisi")
-		again, _, err := c.addTOML(has, testEntry)
+		again, err := put(has, c.intoTOML)
 		require.NoError(t, err)
-		require.Equal(t, string(has), string(again))
+		require.Equal(t, has, again)
 	}
 }
 
@@ -84,14 +82,14 @@ func TestSettingsThatCannotBeReadAreRefusedWithTheirLine(t *testing.T) {
 		"{\n  \"s\": {\n": 2, "{\n\"a\" 1}": 2, "[]": 1, "null": 1, "{}\n{}": 2, "\ufeff{}": 1, "{\n\"a\": \"x\n\"}": 2, "{}\n/* x": 2,
 		"{\n\"s\":\n []}": 3, "{\n\"s\": {\"divisi\": {\"command\": \"other\"}}}": 2, "{\n\"s\":{\"divisi\": 3}}": 2, `{"s": null}`: 1, "<<<<<<< a\n{}": 1,
 	} {
-		has, at, err := c.addJSON([]byte(had), testEntry)
-		require.Error(t, err, "%q: %s", had, has)
+		at, err := lineOf(had, c.intoJSON)
+		require.Error(t, err, had)
 		require.Equal(t, line, at, had)
 	}
 	for had, line := range map[string]int{
 		"a = 1\nb = \n": 2, "a = 1\n\ns = {x = {command = 'y'}}\n": 3, "\n[s.divisi]\ncommand = 'other'\n": 2, "s = 1\n": 1, "a = 1\na = 2\n": 2,
 	} {
-		_, at, err := c.addTOML([]byte(had), testEntry)
+		at, err := lineOf(had, c.intoTOML)
 		require.Error(t, err, had)
 		require.Equal(t, line, at, had)
 	}
