@@ -32,8 +32,8 @@ type (
 	MCPPreview = mcpserver.Preview
 	// MCPGate is one of its gates.
 	MCPGate = mcpserver.Gate
-	// MCPQuestion is what a person must agree to before a client's call is done.
-	MCPQuestion = mcpserver.Question
+	// MCPQuestionError is what a person must agree to before a client's call is done.
+	MCPQuestionError = mcpserver.QuestionError
 	// MCPWork is a client's request for a new run.
 	MCPWork = mcpserver.Work
 )

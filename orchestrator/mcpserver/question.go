@@ -26,37 +26,39 @@ const (
 	yes       = "yes"
 )
 
-// Question is the error of a call that a person must agree to first. A client that can ask its person is given the question; it is
-// no tool, and its answer no argument, so that the model behind the client has no part in it.
-type Question struct {
-	// Err is the error where the client cannot ask: it names the command with which the person agrees.
+// QuestionError reports that a person must agree first. A client that has forms is given the question; the model behind it has no
+// part in that, because the answer is no argument of a tool.
+type QuestionError struct {
+	// Err is the error for a client without forms: it names the command with which the person agrees.
 	Err error
-	// Text is the question, with all foreign text of it in lines that begin with four spaces, which Markdown shows as they are.
-	// It is empty where a form cannot show it whole.
+	// Text is the question, with foreign text in lines that begin with four spaces, which Markdown shows as they are. It is empty
+	// where a form cannot show it whole.
 	Text string
-	// Agree keeps the person's decision. What they agreed to is what Text lists, whatever the files have by then.
+	// Agree keeps the decision about what Text lists, whatever the files have by then.
 	Agree func() error
+	// until is the end of the time for an answer by another call.
+	until time.Time
 }
 
 // Error implements error.
-func (q *Question) Error() string { return q.Err.Error() }
+func (q *QuestionError) Error() string { return q.Err.Error() }
 
-// Unwrap returns the error of a client that cannot ask.
-func (q *Question) Unwrap() error { return q.Err }
+// Unwrap returns the error for a client without forms.
+func (q *QuestionError) Unwrap() error { return q.Err }
 
 // form is the question as a client shows it.
-func (q *Question) form() *sdk.ElicitParams {
+func (q *QuestionError) form() *sdk.ElicitParams {
+	answer := &jsonschema.Schema{
+		Type: "string", Title: "Allow this?", Enum: []any{"no", yes},
+		Description: "yes allows exactly this list, also for later runs; no starts nothing",
+	}
 	return &sdk.ElicitParams{Mode: "form", Message: visible(q.Text), RequestedSchema: &jsonschema.Schema{
-		Type: "object", Required: []string{theAnswer},
-		Properties: map[string]*jsonschema.Schema{theAnswer: {
-			Type: "string", Title: "Allow this?", Description: "yes allows exactly this list, also for later runs; no starts nothing",
-			Enum: []any{"no", yes},
-		}},
+		Type: "object", Required: []string{theAnswer}, Properties: map[string]*jsonschema.Schema{theAnswer: answer},
 	}}
 }
 
 // answered keeps a yes. Every other answer, and none, is an error with the next step.
-func (q *Question) answered(r *sdk.ElicitResult, err error) error {
+func (q *QuestionError) answered(r *sdk.ElicitResult, err error) error {
 	why := "the person said no"
 	switch {
 	case r != nil && err == nil && r.Action == "accept" && r.Content[theAnswer] == yes:
@@ -76,39 +78,33 @@ func (q *Question) answered(r *sdk.ElicitResult, err error) error {
 // asked are the questions that wait for a call with their answer, by names that no client can guess. Each is answered once.
 type asked struct {
 	mu   sync.Mutex
-	open map[string]pending
+	open map[string]*QuestionError
 }
 
-type pending struct {
-	*Question
-
-	until time.Time
-}
-
-func (a *asked) keep(q *Question) (name string) {
+func (a *asked) keep(q *QuestionError) (name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.open) >= maxAsked || a.open == nil { // the oldest questions are asked again
-		a.open = map[string]pending{}
+		a.open = map[string]*QuestionError{}
 	}
-	name = rand.Text()
-	a.open[name] = pending{q, time.Now().Add(askTime)}
+	name, q.until = rand.Text(), time.Now().Add(askTime)
+	a.open[name] = q
 	return name
 }
 
 // take returns the question of a name, which has no other answer then; nil for none.
-func (a *asked) take(name string) *Question {
+func (a *asked) take(name string) *QuestionError {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p := a.open[name]
-	if delete(a.open, name); time.Now().After(p.until) {
+	q := a.open[name]
+	if delete(a.open, name); q == nil || time.Now().After(q.until) {
 		return nil
 	}
-	return p.Question
+	return q
 }
 
-// agreed does what a call asks for, and again after each yes that it needs. ask is the question for a client that calls again with
-// the answer; nil where the call is done.
+// agreed does what a call asks for, and again after each yes that it needs. ask is the question for a client that calls again
+// with the answer; nil where the call is done.
 func (s *Server) agreed(ctx context.Context, req *sdk.CallToolRequest, do func() error) (ask *sdk.CallToolResult, err error) {
 	if name := req.Params.RequestState; name != "" {
 		q := s.asked.take(name)
@@ -121,7 +117,7 @@ func (s *Server) agreed(ctx context.Context, req *sdk.CallToolRequest, do func()
 		}
 	}
 	for range maxAsked {
-		q := new(Question)
+		q := new(QuestionError)
 		if err = do(); !errors.As(err, &q) || q.Text == "" || !forms(req) {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ func unagreed(p *place) (s *Server, agreed *int) {
 		if *agreed > 0 {
 			return begin(ctx, w)
 		}
-		return "", &Question{Err: errors.New("agree by trust"), Text: "May it?\n\n    \x1b[31mrm\n", Agree: func() error {
+		return "", &QuestionError{Err: errors.New("agree by trust"), Text: "May it?\n\n    \x1b[31mrm\n", Agree: func() error {
 			*agreed++
 			return nil
 		}}
@@ -120,7 +120,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	require.Equal(t, "May it?\n\n    \ufffd[31mrm\n", form.Message)
 	require.Contains(t, refusal(t, start(asks.RequestState, nil)), "the client gave no answer of the person")
 	require.Contains(t, refusal(t, start(asks.RequestState, answers)), "this answer is too late, or the second")
-	other := sdk.InputResponseMap{theAnswer: &sdk.CreateMessageResult{Content: &sdk.TextContent{Text: "yes"}, Model: "m", Role: "assistant"}}
+	other := sdk.InputResponseMap{theAnswer: &sdk.ListRootsResult{}}
 	require.Contains(t, refusal(t, start(start("", nil).RequestState, other)), "the client gave no answer of the person")
 	for _, answer := range []any{true, "YES", "", nil, map[string]any{"answer": "yes"}} {
 		r := start(start("", nil).RequestState, sdk.InputResponseMap{theAnswer: accepts(answer)})
@@ -129,7 +129,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 
 	late := start("", nil).RequestState
 	s.asked.mu.Lock()
-	s.asked.open[late] = pending{s.asked.open[late].Question, time.Now().Add(-time.Second)}
+	s.asked.open[late].until = time.Now().Add(-time.Second)
 	s.asked.mu.Unlock()
 	require.Contains(t, refusal(t, start(late, answers)), "this answer is too late")
 	require.Zero(t, *agreed)

@@ -37,7 +37,7 @@ type Options struct {
 	Runs           dashboard.Runs
 	Controller     dashboard.Controller
 	// Preview expands a plan file, and Start begins a run and returns its id. They may be called from many goroutines. The error
-	// of Start, and that of an act of Controller, is a *Question where a person must agree first.
+	// of Start, and that of an act of Controller, is a *QuestionError where a person must agree first.
 	Preview func(ctx context.Context, w Work) (Preview, error)
 	Start   func(ctx context.Context, w Work) (run string, err error)
 	// Acts allows what changes something: to start runs, and to act on them. Person is the name of the one for whom a client

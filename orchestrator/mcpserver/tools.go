@@ -17,18 +17,16 @@ func (s *Server) addReads() {
 	add(s, tool{name: "tasks", most: mostTasks, oneOf: map[string][]string{"state": view.TaskWords}, does: "List the tasks " +
 		"of a run, by page: state, reason, write set, attempts, changes."}, s.tasks)
 	add(s, tool{name: "diff", most: mostBytes, does: "Show the patch of an attempt of a task, landed or not, by parts."}, s.diff)
-	add(s, tool{name: "log", most: mostBytes, does: "Show the gate output for an attempt of a task, by parts."},
-		s.log)
+	add(s, tool{name: "log", most: mostBytes, does: "Show the gate output for an attempt of a task, by parts."}, s.log)
 	add(s, tool{name: "decisions", most: mostOpen, does: "List the open decisions of a run with options, evidence, patches and " +
 		"plan. What blocks most tasks comes first."}, s.decisions)
 	add(s, tool{name: "wait", does: "Wait until a run needs an answer, has stopped or ended, or has no process; at most some " +
-		"seconds, with notices of progress. Call it again with the position that it returned. Stop waiting when why is ended, stopped or not_running: " +
-		"nothing changes then until a person or a tool continues the run."}, s.wait)
+		"seconds, with notices of progress. Call it again with the position that it returned. Stop waiting when why is ended, " +
+		"stopped or not_running: nothing changes then until a person or a tool continues the run."}, s.wait)
 	add(s, tool{name: "roles", most: mostRoles, does: "List the roles that a plan can name on this repository."}, s.roles)
-	add(s, tool{name: "preview", most: mostPlanned, oneOf: agents, does: "Expand a plan file of the repository as a run would, and start " +
-		"nothing: tasks, write sets, overlaps, tokens, gates, refusals of start, and whether the repository is trusted. " +
-		"Commands " +
-		"of shard rules run confined. " + whatIsAPlan}, s.preview)
+	add(s, tool{name: "preview", most: mostPlanned, oneOf: agents, does: "Expand a plan file of the repository as a run would, " +
+		"and start nothing: tasks, write sets, overlaps, tokens, gates, refusals of start, and whether the repository is " +
+		"trusted. Commands of shard rules run confined. " + whatIsAPlan}, s.preview)
 }
 
 // addActs adds the tools that change something.

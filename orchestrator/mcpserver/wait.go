@@ -209,8 +209,8 @@ func (w *watch) why(active bool) (why string, over bool) {
 	return whyStopped, true
 }
 
-// progress tells the client how many tasks have landed, and what is being done. The protocol has the number grow each time, so that
-// a little is added to it where nothing more has landed.
+// progress tells the client how many tasks have landed, and what is being done. The number must grow each time: where nothing
+// more has landed, a little is added.
 func (by *caller) progress(ctx context.Context, w *watch) {
 	const little = 1.0 / 1024
 	r, row := view.Live(w.state, time.Now()), view.RowOf(w.state)

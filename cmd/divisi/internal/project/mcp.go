@@ -106,11 +106,11 @@ func (toClient) Close() error { return nil }
 // maxPlanFile bounds a plan or role file, in bytes.
 const maxPlanFile = 1 << 20
 
-// file reads a plan or role file of the repository, with one of some endings: no name, and no link in it, leads to a file elsewhere.
+// file reads a plan or role file of the repository: no name, and no link in it, leads to a file elsewhere.
 func (s *mcpServer) file(what, name string, ends ...string) (f orchestrator.File, err error) {
 	name = filepath.FromSlash(name)
 	if !filepath.IsLocal(name) || !slices.Contains(ends, filepath.Ext(name)) {
-		return f, usage.Errorf("%s %.80q: name a file (%s) in the repository by its path in it", what, name, strings.Join(ends, ", "))
+		return f, usage.Errorf("%s %.80q: name a file (%s) in the repository by its path in it", what, name, strings.Join(ends, " "))
 	}
 	if err := s.inRepository(); err != nil {
 		return f, err
@@ -172,7 +172,7 @@ func refusal(t *runs.Trust, err error) error {
 	if err = t.Refusal(); err == nil || t.Fault != nil {
 		return err
 	}
-	return &door.MCPQuestion{Err: err, Text: t.Question(), Agree: t.Agree}
+	return &door.MCPQuestionError{Err: err, Text: t.Question(), Agree: t.Agree}
 }
 
 // agreed decides about the repository of a client's act.

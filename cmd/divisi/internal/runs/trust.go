@@ -116,12 +116,12 @@ const (
 	maxGates      = 10
 )
 
-// Question is the list for a form of an editor, which may render Markdown: every line begins with four spaces, and none is cut. The
-// gates, which run confined, come last. It is empty where a form would not show it whole.
+// Question is the list for a form of an editor, which may render Markdown: every line begins with four spaces, and none is cut.
+// The gates, which run confined, come last. It is empty where a form would not show it whole.
 func (t *Trust) Question() string {
 	lines := strings.Split(strings.TrimSuffix(t.Text(), "\n"), "\n")
 	if t.Settings != nil {
-		gates := t.Settings.Project.AllGates()
+		gates := t.Settings.AllGates()
 		for _, g := range gates[:min(len(gates), maxGates)] {
 			lines = append(lines, "  gate, confined: "+strconv.QuoteToASCII(g.Name+": "+text.CommandLine(g.Command)))
 		}
