@@ -105,7 +105,7 @@ func Begin(ts *testscript.TestScript, args []string, streams func(*job)) {
 func environment(ts *testscript.TestScript) (env []string) {
 	for _, k := range []string{
 		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",
-		"GEMINI_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME", "HTTPS_PROXY", protocolEnv,
+		"GEMINI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME", "HTTPS_PROXY", protocolEnv,
 	} {
 		if v := ts.Getenv(k); v != "" {
 			env = append(env, k+"="+v)
