@@ -263,8 +263,12 @@ func (i Info) usable() int {
 // PriceAt is the price on a day; false when none is known for it.
 func (i Info) PriceAt(day time.Time) (Price, bool) {
 	for _, p := range slices.Backward(i.Prices) {
-		if ended := !p.Until.IsZero() && !day.Before(p.Until.AddDate(0, 0, 1)); !day.Before(p.From) {
-			return p, !ended
+		switch {
+		case day.Before(p.From):
+		case !p.Until.IsZero() && !day.Before(p.Until.AddDate(0, 0, 1)):
+			return Price{}, false
+		default:
+			return p, true
 		}
 	}
 	return Price{}, false

@@ -86,7 +86,8 @@ func TestPriceByDay(t *testing.T) {
 		{"claude-sonnet-5-5", "2026-10-07", 2, 10, 0.10},
 		{"gpt-5.6-luna", "2026-07-29", 1, 6, 0.10},
 		{"gpt-5.6-luna", "2026-07-30", 0.20, 1.20, 0.02},
-		{"gpt-5.6-sol", "2026-11-30", 0, 0, 0},
+		{"gpt-5.6-sol", "2026-11-21", 4, 20, 0.40},
+		{"gpt-5.6-sol", "2026-11-22", 0, 0, 0},
 	} {
 		p, ok := Lookup(c.model).PriceAt(day(t, c.day))
 		require.Equal(t, c.in > 0, ok, "%s on %s", c.model, c.day)
@@ -122,9 +123,9 @@ func TestWhatACallCosts(t *testing.T) {
 	}{
 		"of the table":             {&table, []string{DefaultModel}, "", "gemini-3.8-flash@2026-09-02", 60*750_000 + 40*75_000 + 10*3_750_000},
 		"with its prefix":          {&table, []string{"models/" + DefaultModel}, "standard", "gemini-3.8-flash@2026-09-02", 60*750_000 + 40*75_000 + 10*3_750_000},
-		"in a tier":                {&table, []string{DefaultModel}, "priority", "gemini-3.8-flash@2026-09-02", 2 * (60*750_000 + 40*75_000 + 10*3_750_000)},
+		"in a tier":                {&table, []string{DefaultModel}, "priority", "gemini-3.8-flash@2026-09-02", 9 * (60*750_000 + 40*75_000 + 10*3_750_000) / 5},
 		"the project's":            {&p, []string{"mine"}, "", "mine=gemini-3.8-flash@2026-09-02", 60*1_000_000 + 40*100_000 + 10*2_000_000},
-		"the project's, in a tier": {&p, []string{"mine"}, "priority", "mine=gemini-3.8-flash@2026-09-02", 2 * (60*1_000_000 + 40*100_000 + 10*2_000_000)},
+		"the project's, in a tier": {&p, []string{"mine"}, "priority", "mine=gemini-3.8-flash@2026-09-02", 9 * (60*1_000_000 + 40*100_000 + 10*2_000_000) / 5},
 		"without a discount":       {&p, []string{"local"}, "priority", "local=", 100*500_000 + 10*250_000},
 		"the second of two":        {&p, []string{"qwen-0815", "local"}, "", "local=", 100*500_000 + 10*250_000},
 		"unknown":                  {&p, []string{"free", "nothing"}, "", "", 0},

@@ -88,6 +88,7 @@ func TestNamesThatHaveAPrice(t *testing.T) {
 		"claude-sonnet":              "",
 		"gpt-5.1-codex-maximum":      "",
 		"gpt-5.6-sol":                "",
+		"gpt-5.4-2026-03-05":         "gpt-5.4@2026-03-05",
 		"openai/gpt-5.1":             "",
 		"[1m]":                       "",
 		"":                           "",

@@ -57,7 +57,7 @@ func TestValidate(t *testing.T) {
 		}), "thinking levels LOW, MEDIUM, HIGH"},
 		{
 			"tier that the model lacks", config(genai.GenerateContentConfig{ServiceTier: "batch"}),
-			"service tiers priority, standard, not batch",
+			"service tiers flex, priority, standard, not batch",
 		},
 		{"tier", config(genai.GenerateContentConfig{ServiceTier: "priority"}), ""},
 		{"JSON beside tools", func(r *Request) {

@@ -108,7 +108,7 @@ func largest(count *int, said float64) {
 
 // serve notes the tier that a service says to have served.
 func (u *Use) serve(tier string) {
-	if tier != "" && tier != "standard" && tier != "default" && tier != "auto" {
+	if tier = strings.ToLower(tier); tier != "" && tier != "standard" && tier != "default" && tier != "auto" {
 		u.Tier = tier
 	}
 }

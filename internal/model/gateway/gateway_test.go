@@ -60,10 +60,10 @@ var asks = map[string]asked{
 		path: "/v1beta/models/gemini-x:streamGenerateContent", body: `{"generationConfig":{"maxOutputTokens":100}}`, header: "X-Goog-Api-Key",
 		stream: []string{
 			`{"candidates":[{"content":{"parts":[{"text":"h"}]}}],"usageMetadata":{"promptTokenCount":45,"candidatesTokenCount":1}}`,
-			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":45,"cachedContentTokenCount":30,"candidatesTokenCount":7,"thoughtsTokenCount":2}}`,
+			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":45,"cachedContentTokenCount":30,"candidatesTokenCount":7,"thoughtsTokenCount":2,"serviceTier":"flex"}}`,
 		},
-		whole: `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":45,"cachedContentTokenCount":30,"candidatesTokenCount":7,"thoughtsTokenCount":2}}`,
-		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7, Thoughts: 2},
+		whole: `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":45,"cachedContentTokenCount":30,"candidatesTokenCount":7,"thoughtsTokenCount":2,"serviceTier":"flex"}}`,
+		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7, Thoughts: 2}, tier: "flex",
 	},
 }
 

@@ -37,8 +37,16 @@ var gemini = form{
 	sign:  func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
 	read: func(event []byte, u *Use) (last bool) {
 		var e genai.GenerateContentResponse
+		var served struct {
+			Usage struct {
+				Tier string `json:"serviceTier"`
+			} `json:"usageMetadata"`
+		}
 		if json.Unmarshal(event, &e) != nil || e.UsageMetadata == nil {
 			return false
+		}
+		if json.Unmarshal(event, &served) == nil {
+			u.serve(served.Usage.Tier)
 		}
 		said := model.UsageOf(e.UsageMetadata)
 		largest(&u.Usage.Prompt, float64(said.Prompt))
