@@ -20,13 +20,15 @@ var arrows = []struct {
 	pkg string
 	may []string
 }{
-	{"run", nil},
+	{"forecast", nil},
+	{"run", []string{"forecast"}},
 	{"baseline", []string{"run"}},
 	{"ledger", nil},
 	{"recovery", []string{"run"}},
 	{"proof", []string{"recovery", "run"}},
 	// Rules know what a failure leads to and what the gates can prove, and no other rule.
-	{"plan", []string{"run"}},
+	{"view/stats", []string{"forecast", "run"}}, // a plan is estimated by the figures that are shown
+	{"plan", []string{"forecast", "run", "view/stats"}},
 	{"schedule", []string{"proof", "recovery", "run"}},
 	{"acceptance/testsource", nil},
 	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
@@ -41,21 +43,20 @@ var arrows = []struct {
 	{"decision", []string{"proof", "recovery", "request", "run"}}, // an answer does what the same request of a person does
 	{"act", []string{"decision", "plan", "request", "run"}},       // the table of what rules do for a person
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
-	{"view/stats", []string{"run"}},
 	{"view/advice", []string{"act", "proof", "run"}},
 	{"view/result", []string{"acceptance/testsource", "decision", "landing", "proof", "run", "view/advice"}},
-	{"view", []string{"decision", "landing", "proof", "recovery", "run", "schedule", "view/advice", "view/result", "view/stats"}},
-	{"view/feed", []string{"decision", "recovery", "run", "view", "view/stats"}},
+	{"view", []string{"decision", "forecast", "landing", "proof", "recovery", "run", "schedule", "view/advice", "view/result", "view/stats"}},
+	{"view/feed", []string{"decision", "forecast", "recovery", "run", "view", "view/stats"}},
 	{"view/page", []string{"act", "decision", "landing", "run", "schedule", "view", "view/advice", "view/result", "view/stats"}},
 	{"redact", []string{"run"}},
 	{"eventlog", []string{"run"}},
 	{"evidence", []string{"acceptance", "acceptance/testsource", "landing/rank", "outlier", "proof", "run"}},
 	{"call", []string{"act", "plan", "request", "view"}},
 	{"conductor", []string{"acceptance", "act", "assign", "call", "decision", "eventlog", "evidence", "landing", "landing/rank", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
-	{"store", []string{"eventlog", "run", "view"}},
+	{"store", []string{"eventlog", "forecast", "run", "view", "view/stats"}},
 	{"attempt", []string{"landing/blame", "request", "run", "store"}},
 	{"console/display", nil},
-	{"console/reports", []string{"attempt", "console/display", "view", "view/advice", "view/feed", "view/result"}},
+	{"console/reports", []string{"attempt", "console/display", "forecast", "view", "view/advice", "view/feed", "view/result"}},
 	{"console", []string{"act", "console/display", "console/reports", "view", "view/feed", "view/result", "view/stats"}},
 	{"console/board", []string{"act", "console", "console/display", "view", "view/feed", "view/page"}},
 	{"explain", []string{"assign", "console/display", "plan", "run", "store"}},
@@ -84,7 +85,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "view/advice", "view/feed", "view/page", "view/result", "view/stats", "redact"}
+var pure = []string{"forecast", "run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "view/advice", "view/feed", "view/page", "view/result", "view/stats", "redact"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 
@@ -172,7 +173,7 @@ func TestRulesAndFoldsDoNoInputOrOutput(t *testing.T) {
 func TestRunAndWireImportTypesAlone(t *testing.T) {
 	t.Parallel()
 	for dir, may := range map[string][]string{
-		"run":               {"divisi/contextscope", "divisi/internal/lazyregexp", "divisi/internal/spec", "divisi/subagents/wire"},
+		"run":               {"divisi/contextscope", "divisi/internal/lazyregexp", "divisi/internal/spec", "divisi/orchestrator/forecast", "divisi/subagents/wire"},
 		"../subagents/wire": {"divisi/bus", "divisi/bus/member", "divisi/contextscope", "divisi/internal/spec", "divisi/internal/text"},
 	} {
 		for _, path := range imported(t, dir) {

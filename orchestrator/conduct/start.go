@@ -28,7 +28,6 @@ import (
 	"divisi/orchestrator/needs"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
-	"divisi/orchestrator/view"
 )
 
 // newHalf checks what does not depend on a repository, and returns a half that holds nothing yet.
@@ -134,7 +133,7 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	if o.Trial {
 		h.Spec.Plan, h.Spec.Goal, o.Propose = &spec.Plan{}, "try the setup and the gates", nil
 	}
-	h.Spec.Usual = usual(h.Dir.Earlier(h.Checkout.Top))
+	h.Spec.Habits = h.Dir.Habits(project, h.Checkout.Top)
 	h.Spec.Project.Prove = cmp.Or(o.Prove, project.Prove, spec.ProveBatch)
 	h.Spec.Project.GatePermits = cmp.Or(project.GatePermits, max(1, runtime.NumCPU()/4))
 	h.name(h.Spec.Created)
@@ -355,22 +354,6 @@ func (h *Half) checkSetup(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// usual is the average use of an attempt of each role in earlier runs.
-func usual(earlier []view.Report) map[string]spec.Usage {
-	sum, count := map[string]spec.Usage{}, map[string]int{}
-	for i := range earlier {
-		for _, t := range earlier[i].Tasks {
-			if t.Attempts > 0 && t.Usage.Total() > 0 {
-				sum[t.Role], count[t.Role] = sum[t.Role].Add(t.Usage), count[t.Role]+t.Attempts
-			}
-		}
-	}
-	for role, u := range sum {
-		sum[role] = u.Mean(count[role])
-	}
-	return sum
 }
 
 // confinement reports what a person should know of this machine before commands run.

@@ -8,11 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"divisi/internal/spec"
 	"divisi/orchestrator/depot"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/store"
-	"divisi/orchestrator/view"
 )
 
 func TestRunsOfTheSameMomentHaveTheirOwnDirectories(t *testing.T) {
@@ -37,15 +35,4 @@ func TestRunsOfTheSameMomentHaveTheirOwnDirectories(t *testing.T) {
 	require.Len(t, ids, idTries)
 	_, err = begin()
 	require.ErrorIs(t, err, os.ErrExist)
-}
-
-func TestUsual(t *testing.T) {
-	t.Parallel()
-	task := func(role string, attempts, prompt int) view.Task {
-		return view.Task{Role: role, Attempts: attempts, Usage: spec.Usage{Calls: attempts, Prompt: prompt}}
-	}
-	require.Empty(t, usual(nil))
-	require.Equal(t, map[string]spec.Usage{"gen": {Calls: 1, Prompt: 200}}, usual([]view.Report{
-		{Tasks: []view.Task{task("gen", 2, 300), task("mod", 1, 0), task("gen", 0, 0)}}, {Tasks: []view.Task{task("gen", 1, 300)}},
-	}))
 }

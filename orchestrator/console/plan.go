@@ -59,7 +59,7 @@ func (p *planText) plan(plan *view.Plan) {
 	p.text(0, tokensOf(plan))
 }
 
-// tokensOf words what a plan uses: what is not estimated, the likely range with its price, and the hard limit.
+// tokensOf words what a plan uses: what is not estimated, the likely range, and the hard limit.
 func tokensOf(plan *view.Plan) string {
 	var words []string
 	for _, agent := range slices.Sorted(maps.Keys(plan.Agents)) {
@@ -69,30 +69,16 @@ func tokensOf(plan *view.Plan) string {
 		}
 		words = append(words, text.Count(plan.Agents[agent], "task")+runs+agent+": its cost is not estimated.")
 	}
-	switch {
-	case plan.Ceiling > 0:
-		words = append(words, modelsOf(plan))
-	case len(words) == 0:
+	if plan.Likely != nil && plan.Likely.Range() != "" {
+		words = append(words, "Estimate: "+plan.Likely.String()+".")
+	}
+	if plan.Ceiling > 0 {
+		words = append(words, fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", text.Tokens(plan.Ceiling)))
+	}
+	if len(words) == 0 {
 		words = append(words, "No model takes part: it costs no tokens.")
 	}
 	return strings.Join(words, "\n")
-}
-
-// modelsOf words what the models of a plan use.
-func modelsOf(plan *view.Plan) string {
-	limit := fmt.Sprintf("Hard limit: %s tokens, all attempts counted.", text.Tokens(plan.Ceiling))
-	l := plan.Likely
-	if l == nil {
-		return limit
-	}
-	var price string
-	switch {
-	case l.HighCost > 0 && l.Unpriced > 0:
-		price = fmt.Sprintf(" (%s to %s and models without a known price)", l.LowCost, l.HighCost)
-	case l.HighCost > 0:
-		price = fmt.Sprintf(" (%s to %s)", l.LowCost, l.HighCost)
-	}
-	return fmt.Sprintf("Estimate: %s to %s tokens%s.\n%s", text.Tokens(l.Low), text.Tokens(l.High), price, limit)
 }
 
 // common are the constraints that all tasks begin with: those of the plan.

@@ -13,6 +13,7 @@ import (
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/orchestrator/console/reports"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/feed"
@@ -71,7 +72,7 @@ func TestRenderPlanBounds(t *testing.T) {
 
 func TestRenderPlanWritesATemplateOnce(t *testing.T) {
 	t.Parallel()
-	plan := run.PlanData{By: run.ByFile, Ceiling: 9_000_000, Likely: &run.Estimate{Low: 200_000, High: 1_500_000, LowCost: spec.Dollar / 2, HighCost: 3 * spec.Dollar}}
+	plan := run.PlanData{By: run.ByFile, Ceiling: 9_000_000, Likely: &forecast.Estimate{Past: 12, Low: 200_000, High: 1_500_000, LowCost: spec.Dollar / 2, HighCost: 3 * spec.Dollar}}
 	for i := range 5 {
 		plan.Tasks = append(plan.Tasks, spec.Task{
 			ID: fmt.Sprintf("t-00%d", i+1), ShardOf: "t", Role: "generator", Title: "one", Brief: "Move it.\nAll of it.",
@@ -104,7 +105,7 @@ Constraints of every task:
 	require.Equal(t, strings.Repeat("      line\n", 40)+`      … and 60 more lines
       writes z.go
 
-Estimate: 200k to 1.50M tokens ($0.50 to $3.00).
+Estimate: 200k to 1.50M tokens, $0.50 to $3.00 (by 12 earlier tasks).
 Hard limit: 9.00M tokens, all attempts counted.
 `, after)
 }
@@ -119,10 +120,10 @@ func TestTheTokensOfAPlan(t *testing.T) {
 			Agents: map[string]int{"gemini": 8, "codex": 1},
 		},
 		"1 task runs codex: its cost is not estimated.\n" + limit: {Agents: map[string]int{"codex": 1}, Ceiling: 500},
-		"Estimate: 10 to 20 tokens.\n" + limit:                    {Ceiling: 500, Likely: &run.Estimate{Low: 10, High: 20, Unpriced: 20}},
-		"Estimate: 10 to 20 tokens ($0.10 to $0.20 and models without a known price).\n" + limit: {
-			Ceiling: 500, Likely: &run.Estimate{Low: 10, High: 20, LowCost: spec.Dollar / 10, HighCost: spec.Dollar / 5, Unpriced: 5},
+		"Estimate: 10 to 20 tokens, unpriced (no history: by the sizes of the files).\n" + limit: {
+			Ceiling: 500, Likely: &forecast.Estimate{Low: 10, High: 20, Unpriced: 20, Blind: 1},
 		},
+		"Estimate: 1m00s to 2m00s (by 3 earlier tasks).": {Likely: &forecast.Estimate{LowSeconds: 60, HighSeconds: 120, Past: 3}},
 	} {
 		require.Equal(t, want, tokensOf(&plan))
 	}

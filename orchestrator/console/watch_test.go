@@ -125,7 +125,7 @@ func TestSummary(t *testing.T) {
 		require.NoError(t, c.Summary(nil))
 		require.NoError(t, c.Close())
 		shown := screen.text()
-		require.Contains(t, shown, "divisi 01KJPX3Q7R-slog  running · 6m31s · 349k of 2.00M tokens\n")
+		require.Contains(t, shown, "  running · 6m31s · 349k of 2.00M tokens · unpriced\n")
 		require.Contains(t, shown, "log-web/1      reading web/log.go    ", "all agents")
 	}
 	var other, out bytesOf

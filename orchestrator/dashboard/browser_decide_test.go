@@ -168,7 +168,7 @@ func TestBrowserPlan(t *testing.T) {
 		s.opts.Controller = planned{deciding{held}, plan}
 	})
 	ctx := browse(t, runPage(s))
-	until(ctx, t, `document.querySelector(".plan caption")?.textContent === "1 task, likely 20.0k to 90.0k tokens, at most 400k tokens"`)
+	until(ctx, t, `document.querySelector(".plan caption")?.textContent === "1 task, likely 20.0k to 90.0k tokens, no history, at most 400k tokens"`)
 	for name, width := range map[string]int64{"plan1280": 1280, "plan480": 480} {
 		look(ctx, t, width, "dark")
 		require.LessOrEqual(t, js[int64](ctx, t, fits), width)

@@ -68,6 +68,7 @@ type plan struct {
 	Decided  string    `json:"decision_record,omitempty" jsonschema:"What was decided once, for every task that writes."`
 	Notes    []string  `json:"notes,omitempty"`
 	Overlaps []string  `json:"overlaps,omitempty" jsonschema:"Tasks whose write sets meet: they take turns."`
+	Estimate string    `json:"estimate,omitempty" jsonschema:"What the tasks are likely to use: the range that eight of ten such plans are in."`
 	Ceiling  int       `json:"ceiling,omitempty" jsonschema:"The most tokens that the tasks may use, all attempts counted; left out when no model takes part."`
 }
 
@@ -112,6 +113,9 @@ func planOf(data json.RawMessage, p page) (out plan, err error) {
 	out = plan{
 		Tasks: []planned{}, Total: len(d.Tasks), Next: next, Decided: text.Clip(d.DecisionRecord, maxText), Notes: few(d.Notes),
 		Ceiling: d.Ceiling,
+	}
+	if d.Likely != nil {
+		out.Estimate = d.Likely.String()
 	}
 	for i := range shown {
 		out.Tasks = append(out.Tasks, plannedOf(&shown[i]))

@@ -32,6 +32,9 @@ type reported struct {
 	Added      int            `json:"added"`
 	Deleted    int            `json:"deleted"`
 	Tokens     int            `json:"tokens"`
+	Cost       string         `json:"cost,omitempty" jsonschema:"What the tokens cost; some may be unpriced."`
+	Estimate   string         `json:"estimate,omitempty" jsonschema:"What its tasks were estimated to use, before they began."`
+	Left       string         `json:"left,omitempty" jsonschema:"What the rest is likely to use."`
 	Budget     string         `json:"budget" jsonschema:"Tokens, or dollars such as 5usd; 0 for none."`
 	Gates      []gate         `json:"gates,omitempty" jsonschema:"The gates on what landed, compared with the base commit."`
 	Decisions  []string       `json:"decisions,omitempty" jsonschema:"The ids of open decisions: the tool decisions shows them."`
@@ -65,6 +68,7 @@ func (s *Server) show(ctx context.Context, _ caller, in ofRun) (reported, error)
 		Unread: few(text.Each(r.Unread)),
 		Wait:   text.Clip(r.Wait, maxText), Line: text.Clip(r.Line, maxText), Tasks: map[string]int{},
 		Added: r.Added, Deleted: r.Deleted,
+		Cost: r.Outlook.Spent(), Estimate: r.Estimate.String(), Left: r.Outlook.Left.Range(),
 		Tokens: r.Usage.Total(), Budget: r.Budget.Text(), Now: few(r.Now), Notices: few(r.Notices), Next: s.ways(r.Next),
 	}
 	for i := range r.Tasks {

@@ -54,6 +54,7 @@ type waited struct {
 	Unchanged int      `json:"unchanged,omitempty" jsonschema:"How many tasks ended without a change."`
 	Parked    int      `json:"parked"`
 	Tokens    int      `json:"tokens"`
+	Left      string   `json:"left,omitempty" jsonschema:"What the rest is likely to use."`
 	Now       []string `json:"now,omitempty" jsonschema:"What agents and gates are doing."`
 	Notices   []string `json:"notices,omitempty" jsonschema:"What a person should know of a run that nothing continues now."`
 	Next      []way    `json:"next,omitempty" jsonschema:"What can be done next with a run that nothing continues now, the most useful first."`
@@ -229,6 +230,7 @@ func (s *Server) told(w *watch, id, why string) waited {
 	out := waited{
 		Run: id, Why: why, Position: max(w.pos, w.after), State: row.State, Reason: text.Clip(row.Reason, maxText),
 		Tasks: row.Tasks, Landed: row.Landed, Unchanged: row.Unchanged, Parked: row.Parked, Tokens: row.Tokens,
+		Left:      r.Outlook.Left.Range(),
 		Decisions: []needed{},
 	}
 	switch why {

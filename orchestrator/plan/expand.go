@@ -8,6 +8,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/textfile"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/run"
 )
 
@@ -124,11 +125,11 @@ func Ceiling(tasks []spec.Task, roles map[string]spec.Role, project spec.Project
 	return sum
 }
 
-// agents counts the tasks that each coding agent does; nil where none does any.
-func agents(tasks []spec.Task, roles map[string]spec.Role) (by map[string]int) {
+// agents counts the tasks that each coding agent does whose use nothing tells yet; nil where there are none.
+func agents(tasks []spec.Task, s *run.Spec) (by map[string]int) {
 	for _, t := range tasks {
-		agent := roles[t.Role].Usage
-		if agent == "" {
+		agent := s.Roles[t.Role].Usage
+		if agent == "" || slices.ContainsFunc(s.Habits, func(h forecast.Habit) bool { return h.Role == t.Role }) {
 			continue
 		}
 		if by == nil {

@@ -64,8 +64,8 @@ func prepare(
 		DecisionRecord: p.DecisionRecord, Tasks: tasks,
 		Notes:    append(expanded.Notes, ungated(tasks, s.Roles, s.Project.Gates, files)...),
 		LeftOut:  expanded.LeftOut,
-		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project), Agents: agents(tasks, s.Roles),
-		Likely: Estimate(p.DecisionRecord, tasks, sizes, &agenda.Spec, works),
+		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project), Agents: agents(tasks, s),
+		Likely: Estimate(p.DecisionRecord, tasks, sizes, agenda, works),
 	}
 	if problem, err := tooLarge(data); problem != nil || err != nil {
 		return run.PlanData{}, problem, err

@@ -97,7 +97,7 @@ var (
 	// order has the mark by which the fold knows a log that was concealed.
 	order = with(object("run program keys goal repo base branch submodules environment derived copies missing programs "+
 		"plan project roles parallel budget auto_approve allow_unverified allow_unread fresh_baseline reprove on_doubt review "+
-		"detected proposed trial usual created ci",
+		"detected proposed trial habits created ci",
 		nil), func(_ *Redactor, _, out map[string]any) { out["concealed"] = true })
 
 	plans = with(object("by request follows drop replaces edited decision_record tasks notes overlaps ceiling likely grant "+

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/forecast"
 )
 
 // Status is the state of a run.
@@ -204,8 +205,8 @@ type Spec struct {
 	Trial bool `json:"trial,omitempty"`
 	// Twin is a run that compares its final gates with the user's own shell.
 	Twin bool `json:"twin,omitempty"`
-	// Usual is the average use of an attempt of each role in earlier runs of the repository, where that was measured.
-	Usual map[string]spec.Usage `json:"usual,omitempty"`
+	// Habits are what tasks used in earlier runs.
+	Habits []forecast.Habit `json:"habits,omitempty"`
 	// Outputs is the directory with the whole output of gates and setup that failed; empty where the run keeps none.
 	Outputs string `json:"outputs,omitempty"`
 	// Concealed reports that this is the log as a viewer is shown it: its host has checked the signatures of receipts, which
@@ -246,9 +247,9 @@ type PlanData struct {
 	Overlaps []Overlap `json:"overlaps,omitempty"`
 	// Ceiling is the most tokens that the tasks may use, all attempts counted; 0 when no model takes part.
 	Ceiling int `json:"ceiling,omitempty"`
-	// Likely is the estimated use of one attempt of each task; nil when no model takes part.
-	Likely *Estimate `json:"likely,omitempty"`
-	// Agents counts the tasks that each coding agent does: what these spend is in neither of the above.
+	// Likely is what the tasks are estimated to use; nil where nothing is known, and in what is no plan.
+	Likely *forecast.Estimate `json:"likely,omitempty"`
+	// Agents counts the tasks of coding agents whose use nothing tells yet: what these spend is in neither of the above.
 	Agents map[string]int `json:"agents,omitempty"`
 	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
 	// do; 0 where the agent that asked has no limit.
@@ -261,16 +262,6 @@ type LeftOut struct {
 	Kind     string   `json:"kind"`
 	Files    []string `json:"files"`
 	More     int      `json:"more,omitempty"`
-}
-
-// Estimate is an estimated range, in tokens and in money. Unpriced are the tokens of models whose price is not known: they are in
-// the range of tokens alone.
-type Estimate struct {
-	Low      int        `json:"low"`
-	High     int        `json:"high"`
-	LowCost  spec.Money `json:"low_pico_usd,omitempty"`
-	HighCost spec.Money `json:"high_pico_usd,omitempty"`
-	Unpriced int        `json:"unpriced,omitempty"`
 }
 
 // Overlap is two tasks that may write the same path.

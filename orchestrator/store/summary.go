@@ -16,12 +16,14 @@ import (
 	"divisi/internal/model"
 	"divisi/internal/spec"
 	"divisi/orchestrator/eventlog"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
+	"divisi/orchestrator/view/stats"
 )
 
 // summaryVersion is that of the format of a summary. It changes with what a report has or means.
-const summaryVersion = 11
+const summaryVersion = 12
 
 // concludeTime bounds how long the end of a run takes to keep its summary; the next command that reads the run keeps it too.
 const concludeTime = 10 * time.Second
@@ -34,6 +36,8 @@ type summary struct {
 	// Prices is the table that the report's money was computed with.
 	Prices string      `json:"prices"`
 	Report view.Report `json:"report"`
+	// Past are the tasks of the run, for the estimates of later ones.
+	Past []forecast.Past `json:"past,omitempty"`
 }
 
 func (d Dir) summaryFile(id string) string { return filepath.Join(d.Run(id), "summary.json") }
@@ -41,20 +45,57 @@ func (d Dir) summaryFile(id string) string { return filepath.Join(d.Run(id), "su
 // Summary returns the report of a run that has ended. It is false where none is kept, or the one that is kept does not count:
 // what it says is in the log too.
 func (d Dir) Summary(id string) (view.Report, bool) {
-	var s summary
-	held, err := bus.Taken(d.Bus(id))
-	if err != nil {
-		return s.Report, false
-	}
-	data, err := os.ReadFile(d.summaryFile(id))
-	if err != nil || json.Unmarshal(data, &s) != nil || s.Version != summaryVersion ||
-		!s.Held.Equal(held) || s.Prices != model.TableID() ||
-		s.Report.Run != id || !s.Report.State.Ended() {
+	s, ok := d.summaryOf(id)
+	if !ok || s.Prices != model.TableID() {
 		return s.Report, false
 	}
 	s.Report.Quotas = slices.DeleteFunc(s.Report.Quotas, func(q spec.Wait) bool { return !q.Until.After(time.Now()) })
 	return s.Report, true
 }
+
+func (d Dir) summaryOf(id string) (s summary, ok bool) {
+	held, err := bus.Taken(d.Bus(id))
+	if err != nil {
+		return s, false
+	}
+	data, err := os.ReadFile(d.summaryFile(id))
+	return s, err == nil && json.Unmarshal(data, &s) == nil && s.Version == summaryVersion && s.Held.Equal(held) &&
+		s.Report.Run == id && s.Report.State.Ended()
+}
+
+// Habits are what tasks used, in money of today: those of the newest runs that worked on a repository, else those on others.
+func (d Dir) Habits(project *spec.Project, repo string) []forecast.Habit {
+	ids, err := d.IDs()
+	if err != nil {
+		d.Log.Info().Err(err).Msg("the usage of earlier runs is not known")
+		return nil
+	}
+	var own, others []forecast.Past
+	for runs := 0; runs < maxEarlier && len(ids) > 0; ids = ids[1:] {
+		s, ok := d.summaryOf(ids[0])
+		switch {
+		case !ok || len(s.Past) == 0:
+		case s.Report.Repo == repo:
+			own = append(own, s.Past...)
+			runs++
+		case len(others) < maxOthers:
+			others = append(others, s.Past...)
+		}
+	}
+	if len(own) == 0 {
+		own = others
+	}
+	for i := range own {
+		p := &own[i]
+		if price, known := model.PriceOf(project, model.RowOf(project, time.Now(), p.Model)); known && p.Model != "" {
+			p.Cost, p.Unpriced = price.Cost(p.Usage, ""), 0
+		}
+	}
+	return forecast.Learn(own)
+}
+
+// maxOthers bounds the tasks of other repositories that are learned from.
+const maxOthers = 1000
 
 // maxEarlier bounds the earlier runs that are read to estimate the next one.
 const maxEarlier = 20
@@ -82,18 +123,18 @@ func (d Dir) summarise(st *run.State, held time.Time) {
 	if !st.Status.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {
 		return
 	}
-	if err := d.writeSummary(view.Of(st), held); err != nil {
+	if err := d.writeSummary(summary{summaryVersion, held, model.TableID(), view.Of(st), stats.PastOf(&st.Agenda, st.Works)}); err != nil {
 		d.Log.Info().Err(err).Str("run", st.Spec.Run).Msg("no summary is kept")
 	}
 }
 
-func (d Dir) writeSummary(r view.Report, held time.Time) error {
-	data, err := json.Marshal(summary{summaryVersion, held, model.TableID(), r})
+func (d Dir) writeSummary(s summary) error {
+	data, err := json.Marshal(s)
 	if err == nil {
-		err = maybe.WriteFile(d.summaryFile(r.Run), append(data, '\n'), 0o600)
+		err = maybe.WriteFile(d.summaryFile(s.Report.Run), append(data, '\n'), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("write the summary of run %s: %w", r.Run, err)
+		return fmt.Errorf("write the summary of run %s: %w", s.Report.Run, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/bus"
+	"divisi/internal/model"
 	"divisi/internal/spec"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
@@ -26,7 +29,7 @@ func summaryOf(t *testing.T, r view.Report) Dir {
 	require.NoError(t, os.WriteFile(filepath.Join(g.Bus(r.Run), "lock"), nil, 0o600))
 	held, err := bus.Taken(g.Bus(r.Run))
 	require.NoError(t, err)
-	require.NoError(t, g.writeSummary(r, held))
+	require.NoError(t, g.writeSummary(summary{Version: summaryVersion, Held: held, Prices: model.TableID(), Report: r}))
 	return g
 }
 
@@ -114,7 +117,9 @@ func TestEarlierRunsAreTheNewestOfTheRepository(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(g.Bus(r.Run), "lock"), nil, 0o600))
 		held, err := bus.Taken(g.Bus(r.Run))
 		require.NoError(t, err)
-		require.NoError(t, g.writeSummary(r, held))
+		require.NoError(t, g.writeSummary(summary{summaryVersion, held, model.TableID(), r, []forecast.Past{
+			{Run: r.Run, Role: r.Repo, Model: "claude-haiku-4-5", Base: 10, Usage: spec.Usage{Prompt: 1000}, Unpriced: 1000},
+		}}))
 		if r.Repo == "/a" {
 			want = append([]string{r.Run}, want...)
 		}
@@ -124,4 +129,14 @@ func TestEarlierRunsAreTheNewestOfTheRepository(t *testing.T) {
 		got = append(got, r.Run)
 	}
 	require.Equal(t, want[:maxEarlier], got)
+	for repo, tasks := range map[string]map[string]int{
+		"/a": {"/a": maxEarlier}, "/c": {"/a": maxEarlier + 2, "/b": maxEarlier + 2}, // of others, where it has none
+	} {
+		learned := map[string]int{}
+		for _, h := range g.Habits(&spec.Project{}, repo) {
+			learned[h.Role] = h.Tasks
+			require.InDelta(t, math.Log(1000*1e6/10), h.Cost.Mean, 1e-6, "by today's price")
+		}
+		require.Equal(t, tasks, learned)
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/proof"
 	"divisi/orchestrator/recovery"
 	"divisi/orchestrator/run"
@@ -91,6 +92,8 @@ type Report struct {
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines []Quarantine `json:"quarantines,omitempty"`
 	Times       stats.Times  `json:"times"`
+	// Estimate is what its tasks were estimated to use before they began.
+	Estimate forecast.Estimate `json:"estimate,omitzero"`
 	// Outlook is what the run used so far, and what the rest is likely to use.
 	Outlook stats.Outlook `json:"outlook,omitzero"`
 	// Now lists the work of the agents and gates of an active run, the longest first.
@@ -112,8 +115,9 @@ type Report struct {
 	Deleted int      `json:"deleted"`
 	// Files counts the files that landed patches changed, each patch on its own.
 	Files int `json:"files"`
-	// TokensPerLanded is the usage divided by the landed tasks; 0 when nothing landed.
-	TokensPerLanded int `json:"tokens_per_landed,omitempty"`
+	// TokensPerLanded is the usage divided by the landed tasks, CostPerLanded the cost; 0 when nothing landed.
+	TokensPerLanded int        `json:"tokens_per_landed,omitempty"`
+	CostPerLanded   spec.Money `json:"pico_usd_per_landed,omitempty"`
 	// Result is what a run that has ended has brought; nil before.
 	Result *result.Result `json:"result,omitempty"`
 	// Next are the commands that continue the run or use its result, the most useful first.
@@ -185,7 +189,7 @@ func Of(s *run.State) Report {
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),
 		Verdicts: verdicts(s),
 		Batches:  s.Batches.Count, GateRuns: s.Batches.GateRuns, OneByOne: s.Tasks.Queued,
-		Flakes: s.Proofs.Flakes(), Times: stats.TimesOf(s), Outlook: stats.OutlookOf(s, s.Time),
+		Flakes: s.Proofs.Flakes(), Times: stats.TimesOf(s), Outlook: stats.OutlookOf(s, s.Time), Estimate: stats.Before(s),
 		Notices: s.Notices, Decisions: decisions(s), Standing: standings(s), Doubts: doubts(s),
 		Untried: Untried(s, len(s.Tasks.Order)),
 		Quotas:  s.Quotas.UsedUp(time.Now()),
@@ -225,7 +229,7 @@ func Of(s *run.State) Report {
 		r.FirstRed = &Batch{Batch: first.Batch, Commit: first.Head, Tasks: run.Names(first.Tasks)}
 	}
 	if landed > 0 {
-		r.TokensPerLanded = s.Usage.Total() / landed
+		r.TokensPerLanded, r.CostPerLanded = s.Usage.Total()/landed, r.Outlook.Cost/spec.Money(landed)
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 
 	"divisi/internal/text"
 	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/result"
 )
@@ -133,6 +134,8 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 		"%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s%s",
 		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed,
 		view.Plus(r.Unmetered))
+	f.add("cost", costOf(r))
+	f.add("estimate", r.Estimate.String())
 	f.addf(r.Line != "", "line", "stopped: %s", r.Line)
 	f.add("note", r.Notices...)
 	for _, q := range r.Quotas {
@@ -153,6 +156,15 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 		w.WriteString("\nNext:\n")
 		Next(w, called(r.Next, calls), 0)
 	}
+}
+
+// costOf words what a run cost, and a landed change of it; "" where it used no tokens.
+func costOf(r *view.Report) string {
+	words := r.Outlook.Spent()
+	if r.CostPerLanded > 0 {
+		words += ", " + r.CostPerLanded.String() + " a landed task"
+	}
+	return words
 }
 
 // writeResult writes what a run that has ended has brought, and what is left.
@@ -235,10 +247,10 @@ func writeTask(f fields, t *view.Task) {
 		fmt.Fprintf(w, "files     %s\ninherits  %s\n", display.Sanitize(strings.Join(t.WriteSet, ", ")), t.Inherits)
 	}
 	fmt.Fprintf(w, "tokens    %d in %d calls, %d turns\n", t.Usage.Total(), t.Usage.Calls, t.Turns)
-	f.addf(t.Usage.Total() > 0, "cost", "%s", cost(t.Cost, t.Unpriced))
+	f.addf(t.Usage.Total() > 0, "cost", "%s", forecast.Cost(t.Cost, t.Unpriced))
 	for _, m := range t.Models {
 		f.addf(m.Model != "", "model", "%s: %d tokens in %d calls, %s", m.Model, m.Usage.Total(), m.Usage.Calls,
-			cost(m.Cost, m.Unpriced))
+			forecast.Cost(m.Cost, m.Unpriced))
 	}
 	f.add("executor", t.Executor)
 	f.addf(t.Uses != "", fmt.Sprintf("attempt %d", t.Attempts), "uses %s", t.Uses)

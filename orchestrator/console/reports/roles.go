@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/view"
 )
 
@@ -32,17 +32,6 @@ func roleCells(r view.Role) []string {
 	u := r.Usage
 	return []string{
 		display.Fit(display.Safe(r.Role), 24), fmt.Sprint(u.Calls), text.Tokens(u.Prompt), text.Tokens(u.Cached),
-		fmt.Sprintf("%.0f%%", 100*r.Reuse), text.Tokens(u.Output + u.Thoughts), cost(r.Cost, r.Unpriced),
+		fmt.Sprintf("%.0f%%", 100*r.Reuse), text.Tokens(u.Output + u.Thoughts), forecast.Cost(r.Cost, r.Unpriced),
 	}
-}
-
-// cost words an amount; a plus reports that some tokens have no known price.
-func cost(sum spec.Money, unpriced int) string {
-	switch {
-	case unpriced > 0 && sum == 0:
-		return "?"
-	case unpriced > 0:
-		return sum.String() + "+"
-	}
-	return sum.String()
 }

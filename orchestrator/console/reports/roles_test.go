@@ -29,8 +29,8 @@ func TestRenderRoles(t *testing.T) {
 	require.Equal(t, []string{"role", "calls", "prompt", "cached", "reuse", "output", "cost"}, strings.Fields(lines[0]))
 	require.Equal(t, []string{"generator", "120", "1.20M", "900k", "75%", "42.0k", "$1.23"}, strings.Fields(lines[1]))
 	require.True(t, strings.HasSuffix(lines[2], "<$0.01"), lines[2])
-	require.True(t, strings.HasSuffix(lines[3], " ?"), lines[3])
-	require.True(t, strings.HasSuffix(lines[4], "$0.50+"), lines[4])
+	require.True(t, strings.HasSuffix(lines[3], "  unpriced"), lines[3])
+	require.True(t, strings.HasSuffix(lines[4], "$0.50, 900 tokens unpriced"), lines[4])
 	for _, l := range lines[:5] {
 		require.Equal(t, lipgloss.Width(lines[0]), lipgloss.Width(l), "the columns are flush right")
 	}

@@ -18,15 +18,15 @@ func TestTheTableOfRunsFitsTheTerminal(t *testing.T) {
 		return r
 	}
 	rows := []Row{
-		row("20261128-101500-1f2e", "waiting", `"state":"running","wait":"approval of the plan","usage":{"prompt":1200},"outlook":{"seconds":90,"tokens_left":[244000,244000],"seconds_left":[120,120]},"tasks":[{"id":"a","state":"landed"},{"id":"b"}]`),
+		row("20261128-101500-1f2e", "waiting", `"state":"running","wait":"approval of the plan","usage":{"prompt":1200},"outlook":{"seconds":90,"left":{"low":244000,"high":244000,"low_seconds":120,"high_seconds":120}},"tasks":[{"id":"a","state":"landed"},{"id":"b"}]`),
 		row("20261125-120000-0a0b", "killed", `"state":"running","times":{"wall_seconds":40}`),
 		{Run: "20261125-110000-ffff", Status: "unreadable", Error: "the log has format 7"},
 	}
 	require.Equal(t, []string{
-		"run                   state       progress       age  tokens   took                  to go  repository  goal          waits for",
-		"20261128-101500-1f2e  waiting     1 of 2 landed   3d    1.2k  1m30s  244k tokens and 2m00s  app         Move to slog  decision: approval of the plan",
-		"20261125-120000-0a0b  killed      0 of 0 landed   3d            40s                         app         Move to slog  person: resume, as its process was killed",
-		"20261125-110000-ffff  unreadable                                                                                      the log has format 7",
+		"run                   state       progress       age  tokens   took               to go  repository  goal          waits for",
+		"20261128-101500-1f2e  waiting     1 of 2 landed   3d    1.2k  1m30s  244k tokens, 2m00s  app         Move to slog  decision: approval of the plan",
+		"20261125-120000-0a0b  killed      0 of 0 landed   3d            40s                      app         Move to slog  person: resume, as its process was killed",
+		"20261125-110000-ffff  unreadable                                                                                   the log has format 7",
 	}, trimmed(Runs(rows, 1000)))
 	for _, width := range []int{40, 60, 80, 100} {
 		for _, line := range Runs(rows, width) {

@@ -54,6 +54,12 @@ function OnePatch(p: { run: string; patch: Patch; many: boolean }): ComponentChi
   return <details class="patch"><summary>{title} <small>{patch.files?.length ?? 0} files</small></summary>{body}</details>;
 }
 
+/** priced words what a range of tokens costs. */
+function priced(l: NonNullable<Plan["likely"]>): string {
+  const dollars = (pico = 0) => `$${(pico / 1e12).toFixed(2)}`;
+  return (l.high_pico_usd ? ` for ${dollars(l.low_pico_usd)} to ${dollars(l.high_pico_usd)}` : "") + (l.unpriced ? " (unpriced in part)" : "");
+}
+
 function PlanTable(p: { plan: Plan }): ComponentChild {
   const { plan } = p;
   const tasks = plan.tasks ?? [];
@@ -64,7 +70,7 @@ function PlanTable(p: { plan: Plan }): ComponentChild {
       {plan.constraints?.map((c) => <p class="rule">{visible(c)}</p>)}
       <div class="wide">
         <table>
-          <caption>{plural(tasks.length, "task")}{plan.likely ? `, likely ${tokens(plan.likely.low)} to ${tokens(plan.likely.high)} tokens` : ""}{plan.ceiling ? `, at most ${tokens(plan.ceiling)} tokens` : ""}</caption>
+          <caption>{plural(tasks.length, "task")}{plan.likely?.high ? `, likely ${tokens(plan.likely.low)} to ${tokens(plan.likely.high)} tokens${priced(plan.likely)}${plan.likely.past ? "" : ", no history"}` : ""}{plan.ceiling ? `, at most ${tokens(plan.ceiling)} tokens` : ""}</caption>
           <thead><tr><th>task</th><th class="role-of">role</th><th>may change</th><th class="waits-for">waits for</th></tr></thead>
           <tbody>{tasks.map((t) => <PlanRow key={t.id} task={t} />)}</tbody>
         </table>

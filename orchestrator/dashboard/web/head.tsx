@@ -21,10 +21,10 @@ export function Head(p: Props): ComponentChild {
       </div>
       <dl class="facts">
         <Fact name="time" value={view.created ? span(end - view.created - waited) : "0s"} />
-        <Fact name="tokens" value={tokens(view.tokens) + (view.budget ? ` of ${tokens(view.budget)}` : "")}
+        <Fact name="tokens" value={tokens(view.tokens) + (view.budget ? ` of ${tokens(view.budget)}` : "") + (view.cost ? `, ${view.cost}` : "")}
           hint={`${plural(view.calls, "model call")}, ${tokens(view.cached)} tokens from the cache`} />
-        {view.projected ? <Fact name="to go" value={`about ${age(view.projected - p.now)}${view.tokens_left ? `, ${tokens(view.tokens_left)} tokens` : ""}`}
-          hint="Where all goes on as it did" /> : null}
+        {view.projected ? <Fact name="lands" value={`in about ${age(view.projected - p.now)}`} hint="Where all goes on as it did" /> : null}
+        {view.left ? <Fact name="to go" value={view.left} hint="The range that eight of ten such runs are in" /> : null}
         <Fact name="at once" value={String(view.parallel || "–")} hint="Attempts that may run at the same time" />
         <Fact name="base" value={(view.branch ? view.branch + " " : "") + view.base.slice(0, 9)} hint={view.repo} />
         {view.ref && <Fact name="result" value={view.ref.replace("refs/heads/", "") + (view.unverified ? " (unverified)" : "")} hint={`${view.ref} at ${view.published}`} />}

@@ -83,7 +83,8 @@ export interface Plan {
   notes?: string[];
   overlaps?: { a: string; b: string; path: string }[];
   ceiling?: number;
-  likely?: { low: number; high: number };
+  /** likely is the range that eight of ten such plans are in. */
+  likely?: { low: number; high: number; low_pico_usd?: number; high_pico_usd?: number; unpriced?: number; past?: number };
 }
 
 /** Whole is a decision with what it is about. */
@@ -235,8 +236,9 @@ export interface View {
   /** series is left out where it has no point more than the page has. */
   series?: [number, number, number][];
   projected?: number;
-  /** tokens_left is what the open tasks use if they are like those that have ended. */
-  tokens_left?: number;
+  /** cost is what the tokens cost, left what the rest is likely to use, in words. */
+  cost?: string;
+  left?: string;
   result?: Result;
   flaky?: { gate: string; names?: string[] }[];
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"divisi/internal/text"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/stats"
@@ -121,11 +122,14 @@ func (v *Followed) Spent(now time.Time) string {
 	if !v.Budget.IsZero() && !v.Budget.Money {
 		s += " of " + text.Tokens(int(v.Budget.Amount))
 	}
-	s += " tokens"
-	if v.Budget.Money {
-		s += fmt.Sprintf(", %s of %s", v.Booked, v.Budget)
+	s += " tokens" + view.Plus(v.Unmetered())
+	switch {
+	case v.Budget.Money:
+		s += fmt.Sprintf(" · %s of %s", v.Booked, v.Budget)
+	case v.Usage.Total() > 0:
+		s += " · " + forecast.Cost(stats.Spent(v.State))
 	}
-	return s + view.Plus(v.Unmetered())
+	return s
 }
 
 // Tally words how many tasks of the run are in each state.

@@ -71,8 +71,9 @@ type Run struct {
 	// known.
 	Series    []Point `json:"series,omitempty"`
 	Projected int64   `json:"projected"`
-	// TokensLeft is what the open tasks use if they are like those that have ended; 0 where that is not known.
-	TokensLeft int `json:"tokens_left,omitempty"`
+	// Cost words what its tokens cost, Left what the rest is likely to use; both are empty where nothing tells.
+	Cost string `json:"cost,omitempty"`
+	Left string `json:"left,omitempty"`
 	// Tasks are in plan order, the master's first. A message holds those that changed since the message before.
 	Tasks []TaskRow `json:"tasks"`
 }
@@ -119,12 +120,13 @@ func Of(s *run.State, now time.Time) Run {
 		Created: view.Milliseconds(s.Spec.Created), Ended: view.Milliseconds(s.Ended), Last: view.Milliseconds(s.Time),
 		Waited: (s.Wait.Until(s.Time) + s.Times.Down).Milliseconds(), Phases: stats.Phases(s), Agents: agents,
 		Workers: view.Workers(s, agents), Queue: queueOf(s), Flaky: flakyGates(s),
-		Result:     result.Of(s),
-		Ways:       advice.Live(s),
-		Projected:  view.Milliseconds(projected(s, now)),
-		TokensLeft: tokensLeft(s),
-		Tasks:      make([]TaskRow, 0, len(s.Tasks.Order)+1),
+		Result:    result.Of(s),
+		Ways:      advice.Live(s),
+		Projected: view.Milliseconds(projected(s, now)),
+		Tasks:     make([]TaskRow, 0, len(s.Tasks.Order)+1),
 	}
+	outlook := stats.OutlookOf(s, now)
+	v.Cost, v.Left = outlook.Spent(), outlook.Left.Range()
 	unread, _ := view.Unread(s)
 	v.Unread, v.Unlike, v.CI = text.Each(unread), view.UnlikeLines(s), view.CILines(s)
 	v.Untried = view.Untried(s, maxUntried)

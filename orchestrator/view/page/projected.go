@@ -46,20 +46,3 @@ func left(s *run.State) (n int) {
 	}
 	return n
 }
-
-// tokensLeft is what the open tasks of a run use if each uses as many tokens as those that have ended did on average.
-func tokensLeft(s *run.State) (tokens int) {
-	ended, used := 0, 0
-	for t := range s.Tasks.All() {
-		if t.Ended() && t.Attempt > 0 {
-			ended, used = ended+1, used+s.Works.Used(t.Task.ID).Total()
-		}
-	}
-	if ended < fewestLanded || s.Status.Ended() {
-		return 0
-	}
-	for t := range s.Tasks.Open() {
-		tokens += max(0, used/ended-s.Works.Used(t.Task.ID).Total())
-	}
-	return tokens
-}
