@@ -83,7 +83,7 @@ func (m *client) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 			yield(Event{}, Invalidf("no request"))
 			return
 		}
-		c := &loop{client: m, req: req, yield: yield}
+		c := &loop{client: m, ctx: ctx, req: req, yield: yield}
 		defer func() { // also where the consumer stops early: that has cost no more than was reserved
 			c.leave()
 			if c.stopped && c.hop.reserved != nil {
@@ -95,7 +95,7 @@ func (m *client) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 		switch {
 		case c.stopped:
 		case err != nil:
-			err.Usage, err.Booked, err.Estimated = c.wasted, c.booked, c.estimated
+			err.Usage, err.Estimated = c.wasted, c.estimated
 			yield(Event{}, err)
 		default:
 			yield(Event{Result: res}, nil)
@@ -106,6 +106,7 @@ func (m *client) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 // loop is one request under way. It lives on the goroutine that ranges.
 type loop struct {
 	*client
+	ctx     context.Context //nolint:containedctx // of the request
 	req     *Request
 	yield   func(Event, error) bool
 	stopped bool // the consumer broke off
@@ -115,8 +116,6 @@ type loop struct {
 	hop        hop
 	// wasted is the cost of everything outside the answer.
 	wasted spec.Usage
-	// booked is the money that the budget has booked for it.
-	booked spec.Money
 	// estimated reports that some of it is what was reserved, guessed that the newest send's is.
 	estimated, guessed bool
 	// void reports that deltas were shown which count no more.
@@ -142,6 +141,7 @@ type asked struct {
 // hop is one answer of a candidate, or a piece of it that ends with a continuation, and its tries.
 type hop struct {
 	reserved *Reserved
+	call     string // names what is reserved in notes
 	began    time.Time
 	backoff  *backoff.ExponentialBackOff
 	pause    time.Duration // before the next send
@@ -230,7 +230,7 @@ func (c *loop) done(ctx context.Context, res *Result) *Result {
 	if len(c.candidates.all) > 1 && c.breakers.close(c.now.Candidate) {
 		tell(ctx, spec.Wait{For: spec.WaitOver, Model: c.now.String()})
 	}
-	res.Wasted, res.Booked = c.wasted, c.booked
+	res.Wasted = c.wasted
 	res.Tier, res.Unsigned = c.now.Tier, c.now.unsigned
 	if c.now.Model != c.req.Model {
 		res.StandIn = c.now.Model

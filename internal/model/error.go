@@ -57,8 +57,7 @@ type Error struct {
 	// Usage is the cost of the failed call, all tries summed; the prompt is estimated where a stream broke before the server
 	// told.
 	Usage spec.Usage
-	// Booked is the money that a budget in money has booked for it. Estimated reports that the use is what was reserved.
-	Booked    spec.Money
+	// Estimated reports that some of it is what was reserved.
 	Estimated bool
 
 	// tries bounds the tries of this very failure; zero leaves it to the policy.

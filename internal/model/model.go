@@ -75,8 +75,6 @@ type Result struct {
 	Usage spec.Usage `json:"usage"`
 	// Wasted is the cost of the discarded tries before the answer, where the server reported it.
 	Wasted spec.Usage `json:"wasted,omitzero"`
-	// Booked is the money that a budget in money has booked for the answer and what was wasted.
-	Booked spec.Money `json:"-"`
 	// Model is the version that answered; ResponseID the server's name for the answer.
 	Model      string `json:"model,omitempty"`
 	ResponseID string `json:"response_id,omitempty"`

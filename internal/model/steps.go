@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"time"
 
@@ -37,13 +38,39 @@ func (c *loop) reserve(ctx context.Context) *Error {
 		return err
 	}
 	c.hop.reserved = &r
+	if note, noted := ctx.Value(noteKey{}).(func(Noted) error); noted {
+		c.hop.call = rand.Text()
+		if err := note(Noted{Call: c.hop.call, Reserved: &r, Booked: r.Money, Model: c.now.Model, Tier: c.now.Tier}); err != nil {
+			c.settle(spec.Usage{})
+			return &Error{Class: Cancelled, Message: "the call could not be noted, and is not made: " + err.Error(), Err: err}
+		}
+	}
 	return nil
+}
+
+type noteKey struct{}
+
+// Noted is the beginning of a call under a budget, with what it has Reserved, or its end, with the money that is Booked.
+type Noted struct {
+	Call        string
+	Reserved    *Reserved
+	Booked      spec.Money
+	Model, Tier string
+}
+
+// WithNotes returns a context whose calls under a budget are noted before they are sent, and when they are booked, on the goroutine
+// of the call: what is not noted is not sent.
+func WithNotes(ctx context.Context, note func(Noted) error) context.Context {
+	return context.WithValue(ctx, noteKey{}, note)
 }
 
 // settle books what a send has used, before the next one is made.
 func (c *loop) settle(used spec.Usage) {
 	if c.hop.reserved != nil {
-		c.booked = c.booked.Plus(c.policy.Budget.Settle(c.hop.reserved, used, c.now.Tier, c.guessed))
+		booked := c.policy.Budget.Settle(c.hop.reserved, used, c.now.Tier, c.guessed)
+		if note, noted := c.ctx.Value(noteKey{}).(func(Noted) error); noted {
+			_ = note(Noted{Call: c.hop.call, Booked: booked, Model: c.now.Model, Tier: c.now.Tier}) // it counts as reserved then
+		}
 		c.hop.reserved, c.guessed = nil, false
 	}
 }

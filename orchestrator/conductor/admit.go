@@ -100,6 +100,6 @@ func (c *roster) grant(h *wire.Holding) (wire.Grant, error) {
 	if _, counted := c.st.Crew[h.Worker]; !counted {
 		return wire.Grant{}, request.Refusedf("the run does not count on worker %s, which has to enlist again", h.Worker)
 	}
-	book := &ledger.Book{Budget: c.st.Budget, Spent: c.st.Held(), By: c.st.Spent}
+	book := &ledger.Book{Budget: c.st.Budget, Spent: c.st.Held(), Reserved: c.st.Reserved, By: c.st.Spent}
 	return c.ledger.Take(*h, book, c.cfg.Clock()), nil
 }

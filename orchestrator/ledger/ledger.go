@@ -18,10 +18,11 @@ const (
 	turnFor = 5 * time.Second
 )
 
-// Book is the spending as the log has it: the budget, what all have spent, and each worker.
+// Book is the spending as the log has it: the budget, what all have spent, and each worker, with what calls under way have
+// reserved: Reserved in all.
 type Book struct {
-	Budget spec.Budget
-	Spent  spec.Sum
+	Budget          spec.Budget
+	Spent, Reserved spec.Sum
 	By     map[string]spec.Sum
 }
 
@@ -91,14 +92,17 @@ func (l *Ledger) open(h *wire.Holding, b *Book) *account {
 // grant gives a worker what it needs, or its share of what is free if that is more: the others find some too, and a small
 // budget is not divided into parts that serve no call.
 func (l *Ledger) grant(worker string, need int64, b *Book, now time.Time) wire.Grant {
-	free, others := l.free(b), l.held(b, worker)
+	free, others, open := l.free(b), l.held(b, worker), b.Budget.Of(b.Reserved)
 	share := int64(most)
 	if b.Budget.Money {
 		share = mostMoney
 	}
-	why := fmt.Sprintf("%s of %s are spent", b.Budget.Figure(b.Budget.Amount-free-l.held(b, "")), b.Budget.Figure(b.Budget.Amount))
+	why := fmt.Sprintf("%s of %s are spent", b.Budget.Figure(b.Budget.Amount-free-l.held(b, "")-open), b.Budget.Figure(b.Budget.Amount))
 	if others > 0 {
 		why += fmt.Sprintf(" and %s granted to other workers", b.Budget.Figure(others))
+	}
+	if open > 0 {
+		why += fmt.Sprintf(" and %s reserved for calls under way", b.Budget.Figure(open))
 	}
 	switch {
 	case len(l.awaited) > 0 && now.Before(l.until):
@@ -109,7 +113,7 @@ func (l *Ledger) grant(worker string, need int64, b *Book, now time.Time) wire.G
 		l.turn = ""
 		l.accounts[worker].granted += max(need, min(free/(2*l.holders()), share))
 		return wire.Grant{}
-	case others > 0:
+	case others+open > 0:
 		l.turn, l.at = worker, now
 		return wire.Grant{Wait: why, Recall: worker}
 	}

@@ -63,12 +63,14 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 	case contextscope.KindUsage:
 		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
 			s.reserve(e, a, &d)
+			if d.Reserved == nil {
+				s.Spent[e.Worker], s.Booked = s.Spent[e.Worker].Add(spec.Sum{Money: d.Booked}), s.Booked.Plus(d.Booked)
+			}
 			if d.Call != "" && d.Calls == 0 {
 				return // it begins, or no model answered it
 			}
 			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
-			s.Spent[e.Worker] = s.Spent[e.Worker].Add(spec.Sum{Tokens: d.Total(), Money: d.Booked})
-			s.Booked = s.Booked.Plus(d.Booked)
+			s.Spent[e.Worker] = s.Spent[e.Worker].Add(spec.Sum{Tokens: d.Total()})
 			s.Times.spend(a, Models, now-d.Took, now)
 			a.metered = true
 			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost, d.Model})

@@ -51,7 +51,7 @@ func (a *Agent) turn(ctx context.Context) error {
 	}
 	if !substance(res.Content) {
 		none := spec.Fault{Class: wire.FaultEmpty, Message: "the answer was empty"}
-		return a.discard(ctx, tail.Recall, &unusableError{none, res.Usage.Add(res.Wasted)})
+		return a.discard(ctx, tail.Recall, &unusableError{fault: none, paid: res.Usage.Add(res.Wasted)})
 	}
 	data := wire.Turn{
 		Model: res.Model, ResponseID: res.ResponseID, Finish: string(res.Finish), Recall: tail.Recall, Unsigned: res.Unsigned,
@@ -124,7 +124,7 @@ func (a *Agent) ask(ctx context.Context, req *model.Request) (*model.Result, err
 		case err != nil:
 			return nil, a.broken(context.Cause(ctx), err, heard)
 		case ev.Result != nil && heard.strike != nil: // it was faster than the breaking off
-			return nil, &unusableError{heard.fault(), ev.Result.Usage.Add(ev.Result.Wasted)}
+			return nil, &unusableError{fault: heard.fault(), paid: ev.Result.Usage.Add(ev.Result.Wasted)}
 		case ev.Result != nil:
 			return ev.Result, nil
 		}
@@ -150,13 +150,15 @@ func (a *Agent) broken(cause, err error, heard *listener) error {
 	default:
 		return err
 	}
-	return &unusableError{f, model.AsError(err).Usage}
+	return &unusableError{f, model.AsError(err).Usage, model.AsError(err).Estimated}
 }
 
 // unusableError is an answer that does not count.
 type unusableError struct {
 	fault spec.Fault
 	paid  spec.Usage
+	// estimated reports that some of what was paid is what was reserved.
+	estimated bool
 }
 
 // Error reports why it does not count.
@@ -168,7 +170,7 @@ func unusable(err error) *unusableError {
 		return u
 	}
 	e := model.AsError(err)
-	return &unusableError{spec.Fault{Class: string(e.Class), Message: e.Message}, e.Usage}
+	return &unusableError{spec.Fault{Class: string(e.Class), Message: e.Message}, e.Usage, e.Estimated}
 }
 
 // giveBack puts the attempt's end off by the time of rate limits since begin.
@@ -195,7 +197,8 @@ func sayDelta(p *genai.Part) string {
 func (a *Agent) discard(ctx context.Context, recall []contextscope.Recalled, u *unusableError) error {
 	events := []contextscope.Event{wire.Draft(contextscope.KindError, wire.Unanswered{Fault: u.fault, Recall: recall})}
 	if u.paid != (spec.Usage{}) {
-		events = append(events, a.spentEvent(u.paid, ""))
+		row := a.row(a.Assignment.Role.Model)
+		events = append(events, wire.Draft(contextscope.KindUsage, wire.Spent{Usage: u.paid, Price: row, Estimated: u.estimated}))
 	}
 	a.Log.Info().Str("class", u.fault.Class).Int("call", a.session.calls+1).Msg("model answer discarded")
 	if p := policyOf(u.fault.Class); p.retry && a.session.discarded+1 < p.tries() && u.fault.Class != wire.FaultLoop {

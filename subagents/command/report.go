@@ -39,6 +39,10 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 		if line.Cost == 0 && line.Model != "" {
 			spent[i].Price = model.RowOf(&c.Assignment.Project, time.Now(), line.Model)
 		}
+		if spent[i].Booked = line.Cost; line.Cost == 0 {
+			price, _ := model.PriceOf(&c.Assignment.Project, spent[i].Price)
+			spent[i].Booked = price.Cost(line.Usage, "")
+		}
 	}
 	if err := c.Pay(ctx, spent); err != nil {
 		return fmt.Errorf("note the use of %s: %w", c.Assignment.Agent(), err)

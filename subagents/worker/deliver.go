@@ -377,5 +377,5 @@ func (at *attempt) guarded(ctx context.Context) (r spec.Result, err error) {
 			r, err = wire.Failed(wire.FaultInternal, strings.ToValidUTF8(fmt.Sprintf("panic: %v", p), "?"), ""), nil
 		}
 	}()
-	return at.carryOut(model.WithObserver(ctx, at.progress.waits))
+	return at.carryOut(model.WithNotes(model.WithObserver(ctx, at.progress.waits), at.note(ctx)))
 }

@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"time"
 
 	"divisi/contextscope"
+	"divisi/internal/model"
 	"divisi/subagents/wire"
 )
 
@@ -18,4 +20,16 @@ func (at *attempt) pay(ctx context.Context, used []wire.Spent) error {
 	}
 	_, err := at.journal.Append(ctx, events...)
 	return err
+}
+
+// note appends that a call of a model begins, or has ended: its use follows in an event of its own.
+func (at *attempt) note(ctx context.Context) func(model.Noted) error {
+	return func(n model.Noted) error {
+		s := wire.Spent{Call: n.Call, Booked: n.Booked, Model: n.Model, Tier: n.Tier}
+		if n.Reserved != nil {
+			s.Reserved = new(n.Reserved.Usage())
+			s.Price = model.RowOf(&at.assignment.Project, time.Now(), n.Model)
+		}
+		return at.pay(context.WithoutCancel(ctx), []wire.Spent{s})
+	}
 }

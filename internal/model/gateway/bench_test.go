@@ -40,7 +40,7 @@ func BenchmarkGateway(b *testing.B) {
 		}
 	}))
 	defer service.Close()
-	g, err := gateway.New(gateway.Service{Form: spec.GatewayAnthropic, Base: service.URL, Key: key}, model.NewBudget(1<<50, 0), model.NewRateLimit(nil))
+	g, err := gateway.New(gateway.Service{Form: spec.GatewayAnthropic, Base: service.URL, Key: key}, model.NewBudget(spec.Tokens(1<<50), 0, nil), model.NewRateLimit(nil))
 	if err != nil {
 		b.Fatal(err)
 	}
