@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"os"
 	"strings"
 
 	"divisi/internal/spec"
@@ -21,6 +22,14 @@ and their places (path:line), exact names and counts. Change nothing. Ask no que
 	spec.RoleGenerator: taskPrompt,
 	spec.RoleTests: taskPrompt + `
 Write tests alone, and change no other file: each must fail with a small fault of the code that it tests.`,
+}
+
+// readOnly are, for each coding agent that can, what keeps it itself from changing files, in the place of what lets it. The slot keeps
+// what any of them changes from mattering.
+var readOnly = map[string]*strings.Replacer{
+	spec.AgentClaude:   strings.NewReplacer("=acceptEdits", "=default", "Read,Edit,Write,Glob,Grep,Bash", "Read,Glob,Grep"),
+	spec.AgentGemini:   strings.NewReplacer("--approval-mode=yolo", "--approval-mode=plan"),
+	spec.AgentOpencode: strings.NewReplacer("  - --auto\n", "  - --agent=plan\n"),
 }
 
 // AgentStarter returns the text of a role file with which a coding agent, one of spec.CodingAgents, does tasks. The error is a
@@ -44,9 +53,16 @@ func (s *RoleSet) UseAgent(agent string) error {
 		if err != nil {
 			return err
 		}
+		if only := readOnly[agent]; only != nil && (name == spec.RoleMaster || name == spec.RoleReader) {
+			text = only.Replace(text)
+		}
 		role, err := ParseRole(name+".md", text)
 		if err != nil {
 			return err
+		}
+		key, login := role.Secrets[0], spec.GatewayVarsOf(role.Gateway).Login
+		if agent == spec.AgentClaude && os.Getenv(key) == "" && os.Getenv(login) != "" {
+			role.Secrets = []string{login} // a login is for the program of its service alone
 		}
 		was := s.builtIn[name]
 		role.Description, role.Proves, role.Instruction = was.Description, was.Proves, was.Instruction

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -12,16 +13,18 @@ const (
 	GatewayOpenAI    = "openai"
 )
 
-// GatewayVars are the variables by which the programs of a form know where its service is, and their key.
+// GatewayVars are the variables by which the programs of a form know where its service is, and their key. Login, where there is
+// one, has a token of a person's login that is as good as a key: no program of an attempt is given it, nor one in its name.
 type GatewayVars struct {
 	Address string
 	Keys    []string
+	Login   string
 }
 
 var gatewayVars = map[string]GatewayVars{
-	GatewayAnthropic: {"ANTHROPIC_BASE_URL", []string{"ANTHROPIC_API_KEY"}},
-	GatewayGemini:    {"GOOGLE_GEMINI_BASE_URL", []string{"GEMINI_API_KEY"}},
-	GatewayOpenAI:    {"OPENAI_BASE_URL", []string{"OPENAI_API_KEY", "CODEX_API_KEY"}},
+	GatewayAnthropic: {"ANTHROPIC_BASE_URL", []string{"ANTHROPIC_API_KEY"}, "CLAUDE_CODE_OAUTH_TOKEN"},
+	GatewayGemini:    {"GOOGLE_GEMINI_BASE_URL", []string{"GEMINI_API_KEY"}, ""},
+	GatewayOpenAI:    {"OPENAI_BASE_URL", []string{"OPENAI_API_KEY", "CODEX_API_KEY"}, ""},
 }
 
 // GatewayVarsOf are the variables of a form; those of an unknown one are empty.
@@ -37,7 +40,8 @@ func (r *Role) gatewayProblems(v *problems) {
 	case r.Executor != ExecutorCommand || len(r.Chain) > 0:
 		v.addf("gateway", "", "gateway needs %s as the only executor, and role %q has %s",
 			ExecutorCommand, r.Name, strings.Join(r.Executors(), ", "))
-	case len(vars.Keys) > 0 && !slices.ContainsFunc(vars.Keys, func(key string) bool { return slices.Contains(r.Secrets, key) }):
+	case len(vars.Keys) > 0 && !slices.ContainsFunc(vars.Keys, func(key string) bool { return slices.Contains(r.Secrets, key) }) &&
+		!slices.Contains(r.Secrets, cmp.Or(vars.Login, vars.Keys[0])):
 		v.addf("secrets", "", "the gateway of role %q needs the key of its service: name %s among its secrets",
 			r.Name, strings.Join(vars.Keys, " or "))
 	}

@@ -54,8 +54,8 @@ func (c *Executor) openService(ctx context.Context) (*service, error) {
 	c.given = nil
 	for _, v := range c.Secrets {
 		switch name, value, _ := strings.Cut(v, "="); {
-		case slices.Contains(vars.Keys, name):
-			given.Key = value
+		case slices.Contains(vars.Keys, name), name == vars.Login:
+			given.Key, given.Login = value, name == vars.Login
 		case name == vars.Address:
 			given.Base = value
 		default:

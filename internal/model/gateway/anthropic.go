@@ -9,6 +9,9 @@ import (
 	"divisi/internal/text"
 )
 
+// loginBeta is what a call with a login has beside its other betas.
+const loginBeta = "oauth-2025-04-20"
+
 // anthropic is the Messages API of Anthropic.
 var anthropic = form{
 	base: "https://api.anthropic.com", above: "/v1",

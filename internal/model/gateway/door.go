@@ -202,7 +202,12 @@ func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) 
 		return nil, err
 	}
 	passHeader(out.Header, r.Header)
-	d.form.sign(out.Header, d.service.Key)
+	if d.service.Login {
+		out.Header.Set("Anthropic-Beta", strings.Join(append(out.Header.Values("Anthropic-Beta"), loginBeta), ","))
+		out.Header.Set("Authorization", "Bearer "+d.service.Key)
+	} else {
+		d.form.sign(out.Header, d.service.Key)
+	}
 	resp, err := d.client.Do(out) //nolint:gosec // the address is the one that a person has set up
 	if err != nil {
 		return nil, model.AsError(err).Hide(d.service.Key)
@@ -218,6 +223,9 @@ func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	told := len(d.service.Key) > 0 && bytes.Contains(body, []byte(d.service.Key))
+	if resp.StatusCode == http.StatusUnauthorized {
+		d.attempt.Refused(&model.Error{Class: model.Auth, Status: resp.StatusCode, Message: d.expired()})
+	}
 	if err != nil || told || resp.StatusCode == http.StatusUnauthorized {
 		d.refuse(w, resp.StatusCode, kindUpstream, "the service refuses the call: "+http.StatusText(resp.StatusCode))
 		return
@@ -225,6 +233,14 @@ func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
 	passHeader(w.Header(), resp.Header)
 	w.WriteHeader(resp.StatusCode)
 	_, _ = w.Write(body) // a program that has gone needs no answer
+}
+
+// expired is why no call gets through any more.
+func (d *door) expired() string {
+	if d.service.Login {
+		return "the service refuses the login: it has run out, or was withdrawn; log in again (claude setup-token)"
+	}
+	return "the service refuses the key"
 }
 
 // refuse answers in the words of the service. Clients of all forms do not try again.

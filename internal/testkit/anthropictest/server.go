@@ -67,7 +67,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	var req Request
 	err := json.NewDecoder(r.Body).Decode(&req)
 	switch {
-	case r.Header.Get("X-Api-Key") != s.key:
+	case keyOf(r.Header) != s.key:
 		refuse(w, http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
 	case r.Method != http.MethodPost || r.URL.Path != "/v1/messages":
 		refuse(w, http.StatusNotFound, "not_found_error", r.Method+" "+r.URL.Path)
@@ -79,6 +79,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.reply(w, r, &req)
 	}
+}
+
+// keyOf is the key of a call, or the token of a login, which needs its beta.
+func keyOf(h http.Header) string {
+	if strings.Contains(h.Get("Anthropic-Beta"), "oauth-2025-04-20") {
+		return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
+	}
+	return h.Get("X-Api-Key")
 }
 
 func refuse(w http.ResponseWriter, status int, kind, why string) {
