@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/internal/model"
 	"divisi/internal/spec"
 )
 
@@ -148,4 +149,37 @@ func FuzzReader(f *testing.F) {
 			}
 		}
 	})
+}
+
+// The programs count as the services bill: cached and written tokens and thoughts once, what tools put into a prompt as input. The
+// amount that Claude Code states is the one of the table.
+func TestABillCountsAsTheServiceDoes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		agent, printed, row string
+		dollars             float64
+	}{
+		"claude": {
+			spec.AgentClaude, `{"type":"result","subtype":"success","modelUsage":{"m":{"inputTokens":200,"outputTokens":40,"cacheReadInputTokens":1800,"cacheCreationInputTokens":100}}}`,
+			"claude-opus-4-8@2026-05-28", 200*5 + 1800*0.50 + 100*6.25 + 40*25,
+		},
+		"codex": {
+			spec.AgentCodex, `{"type":"turn.completed","usage":{"input_tokens":9000,"cached_input_tokens":2000,"cache_write_input_tokens":6000,"output_tokens":100,"reasoning_output_tokens":60}}`,
+			"gpt-6.2-sol@2026-11-17", 1000*2 + 2000*0.10 + 6000*2.50 + 100*10,
+		},
+		"gemini": {
+			spec.AgentGemini, `{"session_id":"s","stats":{"models":{"m":{"api":{"totalRequests":1},"tokens":{"prompt":1000,"candidates":21,"cached":400,"thoughts":4,"tool":300}}}}}`,
+			"gemini-3.8-flash@2026-09-02", 900*0.75 + 400*0.075 + 25*3.75,
+		},
+		"opencode": {
+			spec.AgentOpencode, `{"type":"step_finish","part":{"tokens":{"input":100,"output":20,"reasoning":10,"cache":{"write":50,"read":900}}}}`,
+			"claude-haiku-4-5@2025-10-15", 100*1 + 50*1.25 + 900*0.10 + 30*5,
+		},
+	} {
+		price, known := model.PriceOf(&spec.Project{}, c.row)
+		require.True(t, known, name)
+		u := read(c.agent, c.printed).Lines[0].Usage
+		u.Calls = max(1, u.Calls)
+		require.InEpsilon(t, c.dollars*float64(spec.Dollar)/1e6, float64(price.Cost(u, "")), 1e-9, name)
+	}
 }
