@@ -120,7 +120,7 @@ func TestAnAnswerCountsOnce(t *testing.T) {
 	require.Equal(t, "May it?\n\n    \ufffd[31mrm\n", form.Message)
 	require.Contains(t, refusal(t, start(asks.RequestState, nil)), "the client gave no answer of the person")
 	require.Contains(t, refusal(t, start(asks.RequestState, answers)), "this answer is too late, or the second")
-	other := sdk.InputResponseMap{theAnswer: &sdk.ListRootsResult{}}
+	other := sdk.InputResponseMap{theAnswer: &sdk.ListRootsResult{}} //nolint:staticcheck // an answer of another kind
 	require.Contains(t, refusal(t, start(start("", nil).RequestState, other)), "the client gave no answer of the person")
 	for _, answer := range []any{true, "YES", "", nil, map[string]any{"answer": "yes"}} {
 		r := start(start("", nil).RequestState, sdk.InputResponseMap{theAnswer: accepts(answer)})

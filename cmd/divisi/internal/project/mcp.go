@@ -110,7 +110,7 @@ const maxPlanFile = 1 << 20
 func (s *mcpServer) file(what, name string, ends ...string) (f orchestrator.File, err error) {
 	name = filepath.FromSlash(name)
 	if !filepath.IsLocal(name) || !slices.Contains(ends, filepath.Ext(name)) {
-		return f, usage.Errorf("%s %.80q: name a file (%s) in the repository by its path in it", what, name, strings.Join(ends, " "))
+		return f, usage.Errorf("%s %.80q: name a file (%s) of the repository by its path", what, name, strings.Join(ends, " "))
 	}
 	if err := s.inRepository(); err != nil {
 		return f, err

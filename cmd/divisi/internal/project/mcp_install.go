@@ -126,20 +126,21 @@ func (s *mcpServer) install(ctx context.Context, name string, repoGiven, yes boo
 }
 
 // args are the arguments with which a program starts this server; here is what it puts its directory in the place of.
-func (s *mcpServer) args(here string, repoGiven bool) []any {
-	args := []any{"--state-dir", s.StateDir, "mcp"}
-	if s.On != "" {
-		args = slices.Insert(args, 2, any("--on"), any(s.On))
+func (s *mcpServer) args(here string, repoGiven bool) (args []any) {
+	flag := func(name, value string) {
+		if value != "" {
+			args = append(args, name, value)
+		}
 	}
-	if s.act {
+	flag("--state-dir", s.StateDir)
+	flag("--on", s.On)
+	if args = append(args, "mcp"); s.act {
 		args = append(args, "--act")
 	}
 	if repoGiven {
 		here = s.repo
 	}
-	if here != "" {
-		args = append(args, "--repo", here)
-	}
+	flag("--repo", here)
 	return args
 }
 
