@@ -31,6 +31,7 @@ import (
 	"divisi/orchestrator/plan"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/shard"
+	"divisi/orchestrator/station"
 	"divisi/orchestrator/view"
 	"divisi/subagents/checkout"
 	"divisi/subagents/wire"
@@ -97,6 +98,7 @@ type Half struct {
 	// gate reads.
 	unverified, unread bool
 	budget             *spec.Budget
+	raised             atomic.Pointer[station.Work]
 	// over is set once the run has ended, which workers elsewhere are told.
 	over atomic.Bool
 	// end is how the run has ended, failed why it could not continue.

@@ -145,7 +145,14 @@ func (h here) tell(_ context.Context, s *wire.Setup) error {
 	return nil
 }
 
-func (h here) configure(c *conductor.Config) { c.Baselines = h.Baselines(h.gateHost) }
+func (h here) configure(c *conductor.Config) {
+	c.Baselines = h.Baselines(h.gateHost)
+	c.Raised = func(b spec.Budget) {
+		if w := h.raised.Load(); w != nil {
+			w.Raise(b)
+		}
+	}
+}
 
 func (h here) may(_ context.Context, may call.Who, c *call.In) error {
 	switch {
@@ -164,6 +171,7 @@ func (h here) hire(ctx context.Context, setup string) (func(context.Context, uin
 		Environ: h.environ(ctx),
 	}
 	h.Later(w.Release)
+	h.raised.Store(w)
 	return func(ctx context.Context, from uint64) (func(), error) {
 		return w.Begin(ctx, from, func(err error) { h.full(fmt.Errorf("%w: %w", conductor.ErrWorker, err)) }), nil
 	}, w.Prepare(ctx, setup)

@@ -176,6 +176,9 @@ func (c *record) append(ctx context.Context, a run.Append) error {
 	}
 	if err = c.commit(ctx, e); err == nil {
 		c.workers.wake(ctx, a.Data)
+		if d, is := a.Data.(run.Data); is && d.Budget != nil && c.cfg.Raised != nil {
+			c.cfg.Raised(*d.Budget)
+		}
 	}
 	return err
 }

@@ -27,7 +27,7 @@ type kind struct {
 }
 
 // kinds are the kinds in the order in which they are listed.
-var kinds = []kind{plan, question, scope, patch, test, unlike, template, worker, reproof, unread, later}
+var kinds = []kind{plan, question, scope, patch, test, unlike, template, worker, reproof, unread, budget, later}
 
 func of(name run.DecisionKind) *kind {
 	return &kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]

@@ -99,7 +99,7 @@ func TestAHostileOrderIsRefused(t *testing.T) {
 		"conducting machine":                 func(o *Order) { o.Spec.Outputs = "/etc" },
 		"things that the conducting machine": func(o *Order) { o.Spec.Keys = map[string][]byte{"local": {1}} },
 		"out of bounds":                      func(o *Order) { o.Spec.Parallel = MaxParallel + 1 },
-		`"-1" cannot be negative`:     func(o *Order) { o.Spec.Budget = spec.Tokens(-1) },
+		`"-1" cannot be negative`:            func(o *Order) { o.Spec.Budget = spec.Tokens(-1) },
 		`on_doubt "x" is not known`:          func(o *Order) { o.Spec.OnDoubt = "x" },
 		"neither a goal nor a plan":          func(o *Order) { o.Spec.Goal, o.Spec.Plan = "", nil },
 		`role "../x" is called`:              func(o *Order) { o.Spec.Roles["../x"] = o.Spec.Roles["generator"] },

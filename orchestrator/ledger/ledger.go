@@ -23,7 +23,7 @@ const (
 type Book struct {
 	Budget          spec.Budget
 	Spent, Reserved spec.Sum
-	By     map[string]spec.Sum
+	By              map[string]spec.Sum
 }
 
 func (b *Book) by(worker string) int64 { return b.Budget.Of(b.By[worker]) }

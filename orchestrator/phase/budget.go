@@ -10,17 +10,76 @@ import (
 
 // Spent reports whether a run has spent its budget, and what is left to do may cost tokens: then no attempt begins.
 func Spent(agenda *run.Agenda, agents *run.Agents) bool {
-	return agents.OutOfBudget() && needsModel(agenda, &agents.Master)
+	return (agents.OutOfBudget() || agents.Exhausted.Why != "") && needsModel(agenda, &agents.Master)
+}
+
+// TellBudget tells once that 80 percent of the budget are spent, and once that 95 are: then agents are asked to finish.
+func TellBudget(s *run.State) []run.Action {
+	percent := 0
+	for _, p := range []int{80, run.WrapUp} {
+		if s.Budget.Used(s.Used(), int64(p)) {
+			percent = p
+		}
+	}
+	if percent <= s.Said {
+		return nil
+	}
+	notice := fmt.Sprintf("%d %% of the budget are spent: %s", percent, used(s))
+	if percent < run.WrapUp {
+		return []run.Action{run.SetRun(run.Data{Said: percent, Notices: []string{notice}})}
+	}
+	notice += "; agents are asked to finish, and no task begins that would not fit"
+	actions := []run.Action{run.SetRun(run.Data{Said: percent, Notices: []string{notice}})}
+	for _, id := range s.Busy() {
+		if role := s.Spec.Roles[s.Works[id].RoleAt(s.Works[id].Last)]; role.Runs(spec.ExecutorModel) {
+			actions = append(actions, run.Write{Task: id, Text: finish, From: run.ByRule}, run.Tell{Work: id})
+		}
+	}
+	return actions
+}
+
+// finish asks an agent to wrap up.
+const finish = "The budget of the run is almost spent. Begin nothing new: finish what you have, and hand it in with your next calls."
+
+func used(s *run.State) string {
+	return s.Budget.Figure(s.Budget.Of(s.Used())) + " of " + s.Budget.String() + run.Plus(s.Unmetered())
 }
 
 // KeepBudget stops a run that has spent its budget. It comes behind the rules that test and land what was accepted: that costs no
-// tokens, so the run stops when they have nothing left to do. Calls that are under way are paid; none is begun.
-func KeepBudget(s *run.State) []run.Action {
-	if !Spent(&s.Agenda, &s.Agents) || lands(&s.Spec, s.Works) {
+// tokens, so the run stops when they have nothing left to do. Calls that are under way are paid; none is begun. A run that a person
+// watches asks instead, once no agent works with what is left.
+func KeepBudget(watched bool) func(*run.State) []run.Action {
+	return func(s *run.State) []run.Action {
+		why := s.Exhausted.Why
+		all, _ := s.Queue.AtWork()
+		switch {
+		case lands(&s.Spec, s.Works):
+			return nil
+		case s.Said >= run.WrapUp && why == "" && all == 0 && heldBack(s):
+			why = "what is left is less than a task needs: " + used(s) + " are spent"
+		case !Spent(&s.Agenda, &s.Agents):
+			return nil
+		case why == "":
+			why = used(s)
+		}
+		switch {
+		case !watched:
+			return []run.Action{run.Stop(run.ReasonBudget + ": " + why)}
+		case s.Exhausted.Why == "" && all == 0:
+			return []run.Action{run.SetRun(run.Data{Exhausted: why})}
+		}
 		return nil
 	}
-	return []run.Action{run.Stop(fmt.Sprintf("%s: %s of %s%s", run.ReasonBudget, s.Budget.Figure(s.Budget.Of(s.Used())), s.Budget,
-		run.Plus(s.Unmetered())))}
+}
+
+// heldBack reports whether a task does not begin because it is not expected to fit.
+func heldBack(s *run.State) bool {
+	for t := range s.Tasks.Open() {
+		if role := t.Task.Role; t.State == run.TaskPending && s.Spec.Spends(role) && !s.Fits(role) {
+			return true
+		}
+	}
+	return false
 }
 
 // lands reports whether gates test what was accepted, or a coding agent that has ended hands its work in. The run waits for

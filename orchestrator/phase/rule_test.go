@@ -229,9 +229,9 @@ func TestBudgetAndQuestions(t *testing.T) {
 	l := newLog(t, run.Running, func(s *run.Spec) { s.Budget = spec.Tokens(10) })
 	l.Plan(spec.Task{ID: "t", Role: "generator"})
 	l.Dispatched("t", "generator", 1, "b")
-	require.Empty(t, phase.KeepBudget(l.State))
+	require.Empty(t, phase.KeepBudget(false)(l.State))
 	l.Agent("t", 1, contextscope.KindUsage, spec.Usage{Calls: 1, Prompt: 10})
-	require.Equal(t, []string{"run stopped the budget is spent: 10 of 10 tokens"}, runtest.Describe(phase.KeepBudget(l.State)))
+	require.Equal(t, []string{"run stopped the budget is spent: 10 of 10 tokens"}, runtest.Describe(phase.KeepBudget(false)(l.State)))
 	require.Empty(t, decision.Stuck(l.State), "an agent is active")
 	l.Agent("t", 1, contextscope.KindRequest, wire.Request{ID: "q", Kind: wire.RequestAsk, Question: "Which?"})
 	require.Equal(t, []string{
@@ -241,7 +241,7 @@ func TestBudgetAndQuestions(t *testing.T) {
 	l.Append("t", wire.Answer{Request: "q", Text: "That."})
 	require.Empty(t, decision.AnnounceWait(l.State))
 	l.Append("t", run.TaskData{State: run.TaskDone})
-	require.Empty(t, phase.KeepBudget(l.State), "nothing that is left to do costs tokens")
+	require.Empty(t, phase.KeepBudget(false)(l.State), "nothing that is left to do costs tokens")
 }
 
 func TestWhatIsAcceptedLandsWhenTheBudgetIsSpent(t *testing.T) {
@@ -255,23 +255,23 @@ func TestWhatIsAcceptedLandsWhenTheBudgetIsSpent(t *testing.T) {
 	l.Agent("t", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
 	l.Agent("t", 1, contextscope.KindUsage, spec.Usage{Calls: 1, Prompt: 10})
 	require.True(t, phase.Spent(&l.Agenda, &l.Agents), "no other one begins")
-	require.Empty(t, phase.KeepBudget(l.State), "its result is to come")
+	require.Empty(t, phase.KeepBudget(false)(l.State), "its result is to come")
 	l.Ended("t", 1, runtest.Patched("c", "tree", "b"))
 	stop := []string{"run stopped the budget is spent: 10 of 10 tokens"}
-	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(l.State)), "the rules before this one have settled it")
+	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(false)(l.State)), "the rules before this one have settled it")
 	l.Append("t", run.TaskData{State: run.TaskAccepted})
 	l.Append("", run.LandingData{
 		Batch: 1, State: run.LandingTesting, Tasks: []run.Landed{{Task: "t", Attempt: 1}},
 		Dispatch: &run.Dispatch{Task: "--batch-1", Attempt: 1, Role: "tester"},
 	})
-	require.Empty(t, phase.KeepBudget(l.State), "its gates run")
+	require.Empty(t, phase.KeepBudget(false)(l.State), "its gates run")
 	l.Dispatched("v", "generator", 1, "b")
-	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(l.State)), "the next call of a model would cost more")
+	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(false)(l.State)), "the next call of a model would cost more")
 	l.Append("v", run.TaskData{State: run.TaskDone})
 	l.Ended("v", 1, spec.Result{Status: spec.StatusDone})
-	require.Empty(t, phase.KeepBudget(l.State))
+	require.Empty(t, phase.KeepBudget(false)(l.State))
 	l.Ended("--batch-1", 1, green())
-	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(l.State)))
+	require.Equal(t, stop, runtest.Describe(phase.KeepBudget(false)(l.State)))
 }
 
 // A gate of tests that is green without one proves nothing: the start says so, and stops where there is no other gate.

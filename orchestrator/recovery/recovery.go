@@ -64,7 +64,7 @@ func Pause(agents *run.Agents, work string, f spec.Fault, again ...run.Action) (
 	case w.Attempts[w.Last].ResultPos < agents.Began:
 		return again, true
 	case cause == nil:
-		return append(again, run.Stop(run.ReasonBudget+": "+f.Message)), true
+		return append(again, run.SetRun(run.Data{Exhausted: f.Message})), true
 	default:
 		return append(again, run.Fail{Err: fmt.Errorf("%w: %s", cause, f.Message)}), true
 	}

@@ -36,6 +36,9 @@ type Agents struct {
 	Spent    map[string]spec.Sum
 	Reserved spec.Sum
 	Quotas   Quotas
+	// Said is how many percent of the budget were told to be spent; Exhausted is why it allows nothing more.
+	Said      int
+	Exhausted Exhausted
 }
 
 func newAgents() Agents {
@@ -62,6 +65,33 @@ func (s *Agents) Used() spec.Sum { return spec.Sum{Tokens: s.Usage.Total(), Mone
 
 // Held is Used with what the calls under way have reserved.
 func (s *Agents) Held() spec.Sum { return s.Used().Add(s.Reserved) }
+
+// Exhausted is why the budget allows nothing more, and where in the log that is; empty while it does.
+type Exhausted struct {
+	Why string
+	Pos uint64
+}
+
+// WrapUp is how many percent of the budget are spent when agents are asked to finish.
+const WrapUp = 95
+
+// Fits reports whether another attempt of a role fits into what is left, by what its attempts have used on average.
+func (s *Agents) Fits(role string) bool {
+	n, tokens := 0, 0
+	for _, w := range s.Works {
+		for _, a := range w.Attempts {
+			if a.Role == role && a.Result != nil && a.Usage.Total() > 0 {
+				n, tokens = n+1, spec.Plus(tokens, a.Usage.Total())
+			}
+		}
+	}
+	if n == 0 || s.Budget.IsZero() {
+		return s.Budget.IsZero()
+	}
+	used := s.Budget.Of(s.Used())
+	forecast := float64(used) * float64(tokens) / float64(n) / float64(max(1, s.Usage.Total()))
+	return forecast <= float64(s.Budget.Amount-used)
+}
 
 // Raised is a budget with which a run that has spent its own goes on.
 func (s *Agents) Raised() spec.Budget {

@@ -102,6 +102,7 @@ const (
 	DecideWorker   DecisionKind = "worker"   // no worker serves a role
 	DecideReproof  DecisionKind = "reproof"  // of two workers one proves a batch, and one does not
 	DecideUnread   DecisionKind = "unread"   // no gate reads files of patches as their kind needs
+	DecideBudget   DecisionKind = "budget"   // the budget allows nothing more
 	DecideAct      DecisionKind = "act"      // an act of a person that is held back: its answer is given
 )
 
@@ -118,6 +119,7 @@ const (
 	StopRun = "stop"   // which can be resumed
 	Yes     = "approve"
 	Change  = "change" // the master plans again, with the text
+	Raise   = "raise"  // the budget is what the text says
 	Trust   = "trust"  // the worker that proved a batch first
 	// Quarantined is the option to take that worker for lying.
 	Quarantined = "quarantine"

@@ -92,6 +92,10 @@ type Data struct {
 	// Budget is set when a person changes it; Booked with it, to the money of all calls so far.
 	Budget *spec.Budget `json:"budget,omitempty"`
 	Booked spec.Money   `json:"booked,omitempty" maximum:"1000000000000000000"`
+	// Said is set when so many percent of the budget are told to be spent, Exhausted when it allows nothing more, to the reason.
+	// Both are over with another budget.
+	Said      int    `json:"said,omitempty"`
+	Exhausted string `json:"exhausted,omitempty"`
 	// File, Roles and Project are set when a retry read changed files: the plan, the roles that differ, and the whole project.
 	File    *spec.Plan           `json:"file,omitempty"`
 	Roles   map[string]spec.Role `json:"roles,omitempty"`

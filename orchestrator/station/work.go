@@ -20,6 +20,7 @@ import (
 	"divisi/internal/gocache"
 	"divisi/internal/model"
 	"divisi/internal/sandbox"
+	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/call"
 	"divisi/orchestrator/depot"
@@ -64,6 +65,8 @@ type Work struct {
 	Mirror  *git.Repo
 	brought brought
 	hands   *worker.Worker
+	// budget is that of the calls of this process.
+	budget atomic.Pointer[model.Budget]
 	depot.Closers
 }
 
@@ -290,6 +293,7 @@ func (w *Work) equip(ctx context.Context) error {
 	}
 	rate := model.NewRateLimit(w.Setup.Quotas)
 	budget := w.party().budget()
+	w.budget.Store(budget)
 	models, err := w.models(ctx, rate, budget)
 	if err != nil {
 		return err
@@ -319,6 +323,13 @@ func (w *Work) equip(ctx context.Context) error {
 	}
 	w.hands = worker.NewWorker(cfg)
 	return nil
+}
+
+// Raise sets another budget for the calls of this process; without one there is no limit any more.
+func (w *Work) Raise(b spec.Budget) {
+	if had := w.budget.Load(); had != nil {
+		had.Raise(b.Amount)
+	}
 }
 
 // as is the name of the worker in the run.
