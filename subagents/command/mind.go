@@ -99,11 +99,14 @@ func (m *Mind) answer(ctx context.Context, req *model.Request, heard func([]byte
 	turn := turnOf(req)
 	res := &model.Result{Finish: genai.FinishReasonStop, Model: m.c.Assignment.Role.Usage}
 	for try := 1; ; try++ {
-		words, err := m.ask(ctx, &turn, heard)
+		words, cut, err := m.ask(ctx, &turn, heard)
 		if err != nil {
 			return nil, err
 		}
 		parts, fault := read(words, turn.Calls)
+		if fault != "" && cut > 0 {
+			fault = fmt.Sprintf("the answer is %d bytes longer than is read: dispatch fewer tasks, or one with a shard rule", cut)
+		}
 		switch {
 		case fault == "":
 			res.Content = &genai.Content{Role: genai.RoleModel, Parts: parts}
@@ -119,8 +122,8 @@ func (m *Mind) answer(ctx context.Context, req *model.Request, heard func([]byte
 	}
 }
 
-// ask runs the program once, and returns its last words. Its use is noted as that of every program, and is none of the answer's.
-func (m *Mind) ask(ctx context.Context, turn *Turn, heard func([]byte)) (words string, err error) {
+// ask runs the program once, and returns its last words, without cut bytes in their middle. Its use is noted as that of every program, and is none of the answer's.
+func (m *Mind) ask(ctx context.Context, turn *Turn, heard func([]byte)) (words string, cut int64, err error) {
 	c, role := m.c, &m.c.Assignment.Role
 	reader := bill.NewReader(role.Usage)
 	out, err := c.start(ctx, commandRun{args: c.args()}, turn, reader, func(chunk []byte) { c.said(chunk); heard(chunk) })
@@ -131,21 +134,24 @@ func (m *Mind) ask(ctx context.Context, turn *Turn, heard func([]byte)) (words s
 	}
 	switch {
 	case ctx.Err() != nil:
-		return "", ctx.Err()
+		return "", 0, ctx.Err()
 	case unpaid != nil:
-		return "", unpaid
+		return "", 0, unpaid
 	case err != nil:
-		return "", &model.Error{Class: model.Invalid, Message: err.Error()}
+		return "", 0, &model.Error{Class: model.Invalid, Message: err.Error()}
 	}
 	out.Head, out.Tail = c.Secrets.hideBytes(out.Head), c.Secrets.hideBytes(out.Tail)
 	if how := howEnded(role, c.args(), out, printed); how != "" {
 		if why := c.service.outside(); why != nil {
-			return "", why
+			return "", 0, why
 		}
 		how += refusals(out) + c.service.denied()
-		return "", &model.Error{Class: model.Invalid, Message: how + ": " + text.Tail(out.Text(), gate.MaxTail)}
+		return "", 0, &model.Error{Class: model.Invalid, Message: how + ": " + text.Tail(out.Text(), gate.MaxTail)}
 	}
-	return cmp.Or(printed.Answer, out.Text()), nil
+	if printed.Answer != "" {
+		return printed.Answer, 0, nil
+	}
+	return out.Text(), out.Omitted, nil
 }
 
 // answerForm states the answer that a program with calls gives.
