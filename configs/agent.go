@@ -29,7 +29,7 @@ Write tests alone, and change no other file: each must fail with a small fault o
 var readOnly = map[string]*strings.Replacer{
 	spec.AgentClaude:   strings.NewReplacer("=acceptEdits", "=default", "Read,Edit,Write,Glob,Grep,Bash", "Read,Glob,Grep"),
 	spec.AgentGemini:   strings.NewReplacer("--approval-mode=yolo", "--approval-mode=plan"),
-	spec.AgentOpencode: strings.NewReplacer("  - --auto\n", "  - --agent=plan\n"),
+	spec.AgentOpencode: strings.NewReplacer("auto\n", "agent=plan\n"),
 }
 
 // AgentStarter returns the text of a role file with which a coding agent, one of spec.CodingAgents, does tasks. The error is a

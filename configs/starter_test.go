@@ -93,3 +93,23 @@ func TestThePageOfCodingAgentsHasTheirRoleFiles(t *testing.T) {
 }
 
 var comment = regexp.MustCompile(`(?m)^# .*\n|  +# .*$`)
+
+// A coding agent that plans or reads gets no tools that write, where its program can be told so.
+func TestUseAgentToRead(t *testing.T) {
+	t.Parallel()
+	for agent, flags := range map[string][2]string{
+		spec.AgentClaude: {"--allowedTools=Read,Glob,Grep", "--permission-mode=acceptEdits"},
+		spec.AgentGemini: {"--approval-mode=plan", "--approval-mode=yolo"}, spec.AgentOpencode: {"--agent=plan", "--auto"},
+	} {
+		set, err := RolesWith("", nil)
+		require.NoError(t, err)
+		require.NoError(t, set.UseAgent(agent))
+		for name, role := range set.Roles {
+			if role.Usage != "" {
+				reads := name == spec.RoleMaster || name == spec.RoleReader
+				require.Equal(t, reads, slices.Contains(role.Command, flags[0]), "%s %s", agent, name)
+				require.Equal(t, !reads, slices.Contains(role.Command, flags[1]), "%s %s", agent, name)
+			}
+		}
+	}
+}
