@@ -15,6 +15,7 @@ import (
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/act"
+	"divisi/orchestrator/forecast"
 	"divisi/orchestrator/run"
 	"divisi/orchestrator/view"
 )
@@ -159,7 +160,7 @@ func TestBrowserPlan(t *testing.T) {
 	}})
 	plan := run.PlanData{
 		By: "master/1", Tasks: []spec.Task{{ID: "a", Title: "Rename in a", Role: "generator", Files: []string{"a.go"}}},
-		Likely: &run.Estimate{Low: 20_000, High: 90_000}, Ceiling: 400_000,
+		Likely: &forecast.Estimate{Low: 20_000, High: 90_000}, Ceiling: 400_000,
 	}
 	log.put(t, "plan", "", plan)
 	var held *place
