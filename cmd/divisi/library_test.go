@@ -62,7 +62,7 @@ func ownNames() string {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { flags[f.Name] = true })
 	}
 	walk(newRoot(&cli.Globals{Out: &out, Err: &out}))
-	for _, foreign := range []string{"format", "help", "quiet", "stat", "local", "save", "agent"} {
+	for _, foreign := range []string{"format", "help", "quiet", "stat", "local", "save"} {
 		delete(flags, foreign)
 	}
 	delete(commands, "runs") // "the divisi runs" is no command
