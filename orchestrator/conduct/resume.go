@@ -28,7 +28,9 @@ func (h *Half) foldToResume(ctx context.Context, o *ResumeOptions) (*run.State, 
 	if err == nil {
 		s := st.Spec
 		s.Plan = revised(st)
-		err = needs.Continues(&s, o.AllowUnverified || o.AllowUnread)
+		if err = needs.Continues(&s, o.AllowUnverified || o.AllowUnread); err == nil && o.Budget != nil {
+			err = needs.Priced(&s, *o.Budget)
+		}
 	}
 	return st, err
 }
@@ -189,6 +191,9 @@ func allowed(st *run.State, o *ResumeOptions) error {
 	case o.Budget != nil && o.Budget.Used(used, 100):
 		return usage.Wrong("budget %s is for the whole run, which has used %s already", o.Budget.Text(),
 			o.Budget.Figure(o.Budget.Of(used))+o.Budget.Unit())
+	case o.Budget != nil && o.Budget.Money && !st.Budget.Money && used.Tokens > 0:
+		return usage.Wrong("budget %s: run %s began with one in tokens, or none, and has booked no money for its %d tokens: give one "+
+			"in tokens", o.Budget.Text(), id, used.Tokens)
 	case !o.AllowUnverified:
 		return needs.Provable(&st.Agenda, &st.Proofs)
 	}

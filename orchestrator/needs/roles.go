@@ -46,7 +46,7 @@ func Notices(s *run.Spec) []string {
 					name, s.Roles[name].Source, n))
 			}
 		}
-		return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s), exitNotices(s))
+		return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s), exitNotices(s), outside(s))
 	}
 	seen := map[string]bool{}
 	for _, t := range s.Plan.Tasks {
@@ -57,7 +57,7 @@ func Notices(s *run.Spec) []string {
 			seen[name] = true
 		}
 	}
-	return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s), exitNotices(s))
+	return slices.Concat(notices, serverNotices(s), programNotices(s), testerNotice(s), exitNotices(s), outside(s))
 }
 
 // Broken returns the errors of the role files that cannot be used and that the run needs: a task, a judge or a delegate has the
@@ -165,7 +165,7 @@ func serverNotices(s *run.Spec) []string {
 
 // Check fails before anything is written when the run could not work for lack of a variable or of a key; replay is as in Tape.
 func Check(ctx context.Context, s *run.Spec, replay string) error {
-	if err := errors.Join(Servers(s), secretsSet(s), Gates(s), programsThere(s)); err != nil {
+	if err := errors.Join(Servers(s), secretsSet(s), Gates(s), programsThere(s), Priced(s, s.Budget)); err != nil {
 		return err
 	}
 	return Callable(ctx, s, replay)
