@@ -159,8 +159,9 @@ func Rules(lists ...[]string) []string {
 	return rules
 }
 
-// Usage is the cost of model calls, in tokens. Prompt includes Cached, which was read from the service's cache, Written, which was
-// written to it, and ToolUse: what the service's own tools put into it. WrittenHour is the part of Written that is kept for an hour.
+// Usage is the cost of model calls, in tokens. Prompt includes Cached, which was read from the service's cache, Written, which
+// was written to it, and ToolUse: what the service's own tools put into it. WrittenHour is the part of Written that is kept for
+// an hour.
 type Usage struct {
 	Calls    int `json:"calls,omitempty"`
 	Prompt   int `json:"prompt,omitempty"`

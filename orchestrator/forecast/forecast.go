@@ -1,5 +1,5 @@
-// Package forecast estimates what tasks will use: tokens, money and time, as the range that eight of ten runs are in. Its input is
-// the sizes of the tasks and what tasks of their roles used before; it reads nothing, and is the same for the same input.
+// Package forecast estimates what tasks will use: tokens, money and time, as the range that eight of ten runs are in. Its input
+// is the sizes of the tasks and what tasks of their roles used before; it reads nothing, and is the same for the same input.
 package forecast
 
 import (
@@ -28,8 +28,8 @@ type Task struct {
 	Price       float64
 	// Used are its tokens so far, Most is the most that it may use, 0 for no limit.
 	Used, Most int
-	// Maybe reports that its role calls a model only where a command fails, Program that it is a coding agent, whose tokens nothing
-	// tells before one has ended. A task without a base calls no model.
+	// Maybe reports that its role calls a model only where a command fails, Program that it is a coding agent, whose tokens
+	// nothing tells before one has ended. A task without a base calls no model.
 	Maybe, Program bool
 	// After are the tasks before it that it waits for, by their places.
 	After []int
@@ -55,7 +55,8 @@ type Estimate struct {
 
 // Of estimates what tasks will use that run on so many places, and are proven by gates that take so long.
 func Of(habits []Habit, tasks []Task, width int, gates time.Duration) (e Estimate) {
-	d := dice{Rand: rand.New(rand.NewPCG(1, 2)), width: max(1, min(width, len(tasks))), gates: 2 * gates.Seconds()} //nolint:gosec // no secret
+	d := dice{width: max(1, min(width, len(tasks))), gates: 2 * gates.Seconds()}
+	d.Rand = rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it keeps no secret
 	known := map[[2]string]*Habit{}
 	for i := range tasks {
 		t := &tasks[i]
@@ -170,8 +171,8 @@ func (d *dice) place(i int, took float64) {
 	d.places[at], d.ends[i] = from+took, from+took
 }
 
-// habitOf is the habit of a task's role and model, else of its role with another model, whose tokens cost something else, else what is
-// assumed without any.
+// habitOf is the habit of a task's role and model, else of its role with another model, whose tokens cost something else, else
+// the assumption without any.
 func habitOf(habits []Habit, t *Task) *Habit {
 	best := &Habit{Tokens: unmeasured}
 	for i := range habits {

@@ -112,7 +112,7 @@ func TestEstimatesInWords(t *testing.T) {
 		"10.0k to 40.0k tokens, $0.10 to $0.40, 1m00s to 4m00s (by 1 earlier task)": {
 			Low: 10_000, High: 40_000, LowCost: spec.Dollar / 10, HighCost: 4 * spec.Dollar / 10, LowSeconds: 60, HighSeconds: 240, Past: 1,
 		},
-		"10 to 20 tokens, unpriced (no history: by the sizes of the files)":                {Low: 10, High: 20, Unpriced: 20, Blind: 1},
+		"10 to 20 tokens, unpriced (no history: by the sizes of the files)":                          {Low: 10, High: 20, Unpriced: 20, Blind: 1},
 		"10 tokens (by 7 earlier tasks, 2 tasks by the sizes of its files)":                          {Low: 10, High: 10, Past: 7, Blind: 2},
 		"10 to 20 tokens, $1.00 to $2.00, 5 tokens unpriced (no history: by the sizes of the files)": {Low: 10, High: 20, LowCost: spec.Dollar, HighCost: 2 * spec.Dollar, Unpriced: 5},
 	} {

@@ -20,8 +20,8 @@ type Past struct {
 	Seconds  float64    `json:"seconds"`
 }
 
-// Habit is what tasks of a role and a model used, as logarithms: tokens, seconds and pico-dollars for each token of their bases. Its
-// zero spreads are not known. Idle is the share that called no model.
+// Habit is what tasks of a role and a model used, as logarithms: tokens, seconds and pico-dollars for each token of their bases.
+// Its zero spreads are not known. Idle is the share that called no model.
 type Habit struct {
 	Role    string  `json:"role"`
 	Model   string  `json:"model,omitempty"`
@@ -102,8 +102,8 @@ func learn(past []Past) Habit {
 	return h
 }
 
-// spreadOf is the spread of values by run. What is assumed weighs less the more is known; that the mean is not known exactly is in
-// the distance between runs.
+// spreadOf is the spread of values by run. Assumptions weigh less the more is known; that the mean is not known exactly is in the
+// distance between runs.
 func spreadOf(runs [][]float64) (s Spread) {
 	if len(runs) == 0 {
 		return s
@@ -145,7 +145,7 @@ func apart(xs []float64, m float64) (sum float64) {
 	return sum
 }
 
-// Within are habits as a run has them in which some tasks have ended: the more of them, the more it is known what kind of run it is.
+// Within are habits as a run has them in which some tasks have ended: the more of them, the more is known of the kind of the run.
 func Within(habits []Habit, ended []Past) []Habit {
 	habits = slices.Clone(habits)
 	for _, now := range Learn(ended) {

@@ -14,8 +14,8 @@ const (
 	fixedTokens, turnTokens = 3000, 800
 )
 
-// Estimate returns what tasks are likely to use, by what such tasks used in this run and in earlier ones, else by their sizes; nil
-// where nothing is known. The base of a task is one attempt of usual length, and of its judge.
+// Estimate returns what tasks are likely to use, by what such tasks used in this run and in earlier ones, else by their sizes;
+// nil where nothing is known. The base of a task is one attempt of usual length, and of its judge.
 func Estimate(record string, tasks []spec.Task, sizes map[string]int64, a *run.Agenda, works run.Works) *forecast.Estimate {
 	bases, list, roles := stats.Bases{}, make([]int, len(tasks)), a.Spec.Roles
 	some := false

@@ -123,7 +123,8 @@ func (d Dir) summarise(st *run.State, held time.Time) {
 	if !st.Status.Ended() || st.Wait.For != "" || len(st.Unread) > 0 {
 		return
 	}
-	if err := d.writeSummary(summary{summaryVersion, held, model.TableID(), view.Of(st), stats.PastOf(&st.Agenda, st.Works)}); err != nil {
+	s := summary{summaryVersion, held, model.TableID(), view.Of(st), stats.PastOf(&st.Agenda, st.Works)}
+	if err := d.writeSummary(s); err != nil {
 		d.Log.Info().Err(err).Str("run", st.Spec.Run).Msg("no summary is kept")
 	}
 }

@@ -58,10 +58,8 @@ func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) s
 	if r.Usage.Calls > 0 || r.Unmetered > 0 {
 		row("tokens", "%d in %d calls%s", r.Usage.Total(), r.Usage.Calls, view.Plus(r.Unmetered))
 	}
-	for _, cell := range [][2]string{{"cost", costOf(r)}, {"estimate", r.Estimate.String()}} {
-		if cell[1] != "" {
-			row(cell[0], "%s", cell[1])
-		}
+	for _, line := range moneyOf(r) {
+		row(line[0], "%s", line[1])
 	}
 	markdownTable(w, text.Count(len(r.Unlike), "edit")+" that no other shard makes",
 		[]string{"task", "place", "edit", "usual", "how"}, r.Unlike, func(u *view.Unlike) []string {

@@ -134,8 +134,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 		"%d in %d calls (%d prompt, %d of them cached, %d output, %d thoughts)%s%s",
 		r.Usage.Total(), r.Usage.Calls, r.Usage.Prompt, r.Usage.Cached, r.Usage.Output, r.Usage.Thoughts, landed,
 		view.Plus(r.Unmetered))
-	f.add("cost", costOf(r))
-	f.add("estimate", r.Estimate.String())
+	writeMoney(f, r)
 	f.addf(r.Line != "", "line", "stopped: %s", r.Line)
 	f.add("note", r.Notices...)
 	for _, q := range r.Quotas {
@@ -158,13 +157,24 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	}
 }
 
-// costOf words what a run cost, and a landed change of it; "" where it used no tokens.
-func costOf(r *view.Report) string {
-	words := r.Outlook.Spent()
-	if r.CostPerLanded > 0 {
-		words += ", " + r.CostPerLanded.String() + " a landed task"
+func writeMoney(f fields, r *view.Report) {
+	for _, line := range moneyOf(r) {
+		f.add(line[0], line[1])
 	}
-	return words
+}
+
+// moneyOf words what a run cost, with a landed change of it, beside its estimate.
+func moneyOf(r *view.Report) (lines [][2]string) {
+	cost := r.Outlook.Spent()
+	if r.CostPerLanded > 0 {
+		cost += ", " + r.CostPerLanded.String() + " a landed task"
+	}
+	for _, line := range [][2]string{{"cost", cost}, {"estimate", r.Estimate.String()}} {
+		if line[1] != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // writeResult writes what a run that has ended has brought, and what is left.

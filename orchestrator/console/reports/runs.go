@@ -38,7 +38,8 @@ const killed = "killed"
 func RowOf(id, status string, data json.RawMessage, now time.Time) (row Row, err error) {
 	return row, render(data, func(r *view.Report) {
 		row = Row{
-			Run: id, Status: status, Age: int(now.Sub(r.Created).Seconds()), Tokens: r.Usage.Total(), Left: r.Outlook.Left.Range(),
+			Run: id, Status: status, Age: int(now.Sub(r.Created).Seconds()), Tokens: r.Usage.Total(),
+			Left: r.Outlook.Left.Range(),
 			repo: path.Base(r.Repo), goal: r.Goal,
 			took: time.Duration(cmp.Or(r.Outlook.Seconds, r.Times.WallSeconds) * float64(time.Second)),
 		}

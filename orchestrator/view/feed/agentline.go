@@ -151,7 +151,11 @@ func usageLine(u wire.Spent) Line {
 	if u.Cached > 0 {
 		cached = fmt.Sprintf(" (%s cached)", text.Tokens(u.Cached))
 	}
-	return Line{More: fmt.Sprintf("%s in%s, %s out", text.Tokens(u.Prompt), cached, text.Tokens(u.Output+u.Thoughts)), Fold: true}
+	said := fmt.Sprintf("%s in%s, %s out", text.Tokens(u.Prompt), cached, text.Tokens(u.Output+u.Thoughts))
+	if u.Estimated {
+		said += ", estimated"
+	}
+	return Line{More: said, Fold: true}
 }
 
 // nudgeLine words a limit that an agent reached, or that it repeats itself; other notes of the runtime are details.

@@ -93,8 +93,8 @@ func (b Bases) add(p *run.PlanData, at int) {
 	}
 }
 
-// Forecast estimates what tasks will use that have not ended, by the habits of earlier runs and by the tasks of this one that have
-// ended.
+// Forecast estimates what tasks will use that have not ended, by the habits of earlier runs and by the tasks of this one that
+// have ended.
 func Forecast(s *run.Agenda, works run.Works, tasks []spec.Task, bases Bases) forecast.Estimate {
 	var gates time.Duration
 	for i := range s.Spec.Project.Gates {
@@ -109,7 +109,8 @@ func Forecast(s *run.Agenda, works run.Works, tasks []spec.Task, bases Bases) fo
 			Most:    t.Limits.Or(role.Limits).Or(s.Spec.Project.Limits).Tokens * max(1, t.Attempts),
 			Program: role.Usage != "", Maybe: len(role.Chain) > 0,
 		}
-		if p, known := model.PriceOf(&s.Spec.Project, model.RowOf(&s.Spec.Project, s.Spec.Created, role.Model)); known && !f.Program {
+		row := model.RowOf(&s.Spec.Project, s.Spec.Created, role.Model)
+		if p, known := model.PriceOf(&s.Spec.Project, row); known && !f.Program {
 			f.Price = float64(p.Cost(mix, role.Tier)) / float64(mix.Total())
 		}
 		for _, id := range t.DependsOn {

@@ -63,7 +63,8 @@ func claude(b *Bill, object []byte) {
 	for _, name := range slices.Sorted(maps.Keys(e.Models)) {
 		m := e.Models[name]
 		b.Lines = append(b.Lines, Line{name, spec.Usage{
-			Prompt: tokens(m.Input + m.Read + m.Written), Cached: tokens(m.Read), Written: tokens(m.Written), Output: tokens(m.Output),
+			Prompt: tokens(m.Input + m.Read + m.Written), Cached: tokens(m.Read), Written: tokens(m.Written),
+			Output: tokens(m.Output),
 		}, dollars(m.Cost)})
 	}
 	if len(b.Lines) > 0 { // it counts its turns for all models together
