@@ -24,8 +24,10 @@ var shapes = map[contextscope.Kind]shape{
 		"question options task text accept constraints", nil),
 	contextscope.KindControl: object("reason class strike confidence second", fields{"detail": hidden}),
 	contextscope.KindError:   fault,
-	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use model price pico_usd tier took_ns bytes "+
-		"estimated call", fields{"reserved": object("calls prompt cached output thoughts tool_use", nil)}),
+	contextscope.KindUsage: object("calls prompt cached output thoughts tool_use written written_hour model price pico_usd "+
+		"booked_pico_usd tier took_ns bytes estimated call", fields{
+		"reserved": object("calls prompt cached output thoughts tool_use", nil),
+	}),
 	contextscope.KindProgress: with(object("wait", fields{"doing": hidden}), func(_ *Redactor, had, out map[string]any) {
 		if had["wait"] != nil { // then Divisi words it
 			out["doing"] = had["doing"]
@@ -79,14 +81,14 @@ var (
 		"tail":     hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
 	})
 
-	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget file roles project head ref "+
+	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget booked said file roles project head ref "+
 		"dispatch void line keys crew at quarantine reproved unserved made outage own", fields{
 		"spec": order, "reason": begun, "baseline": each((*Redactor).receipt),
 		"other": object("environment", fields{"baseline": each((*Redactor).receipt), "lacks": each(masked)}),
 		"known": each((*Redactor).receipt), "final": each((*Redactor).receipt), "flaky": each(signatures), "names": each(masked),
 		"unverified": begun,
 		"gate":       object("name command affected full format timeout by", fields{"dropped": begun}),
-		"missing":    each(begun), "decision": decided, "wait": begun, "notices": each(hidden),
+		"missing":    each(begun), "decision": decided, "wait": begun, "exhausted": begun, "notices": each(hidden),
 		"unlike": each(each(unlike)),
 	}), func(_ *Redactor, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {
