@@ -24,8 +24,8 @@ and their places (path:line), exact names and counts. Change nothing. Ask no que
 Write tests alone, and change no other file: each must fail with a small fault of the code that it tests.`,
 }
 
-// readOnly are, for each coding agent that can, what keeps it itself from changing files, in the place of what lets it. The slot keeps
-// what any of them changes from mattering.
+// readOnly puts, for each coding agent that can, what keeps it from changing files in the place of what lets it. What it changes
+// all the same is lost with its tree.
 var readOnly = map[string]*strings.Replacer{
 	spec.AgentClaude:   strings.NewReplacer("=acceptEdits", "=default", "Read,Edit,Write,Glob,Grep,Bash", "Read,Glob,Grep"),
 	spec.AgentGemini:   strings.NewReplacer("--approval-mode=yolo", "--approval-mode=plan"),

@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -40,8 +39,9 @@ func (r *Role) gatewayProblems(v *problems) {
 	case r.Executor != ExecutorCommand || len(r.Chain) > 0:
 		v.addf("gateway", "", "gateway needs %s as the only executor, and role %q has %s",
 			ExecutorCommand, r.Name, strings.Join(r.Executors(), ", "))
-	case len(vars.Keys) > 0 && !slices.ContainsFunc(vars.Keys, func(key string) bool { return slices.Contains(r.Secrets, key) }) &&
-		!slices.Contains(r.Secrets, cmp.Or(vars.Login, vars.Keys[0])):
+	case len(vars.Keys) > 0 && !slices.ContainsFunc(r.Secrets, func(name string) bool {
+		return name == vars.Login || slices.Contains(vars.Keys, name)
+	}):
 		v.addf("secrets", "", "the gateway of role %q needs the key of its service: name %s among its secrets",
 			r.Name, strings.Join(vars.Keys, " or "))
 	}

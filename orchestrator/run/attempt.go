@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"divisi/contextscope"
 	"divisi/internal/spec"
@@ -61,20 +62,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		a.Delegates = s.Spec.delegations(e)
 		return nil
 	case contextscope.KindUsage:
-		return decode(e, func(_ *contextscope.Event, d wire.Spent) {
-			s.reserve(e, a, &d)
-			if d.Reserved == nil {
-				s.Spent[e.Worker], s.Booked = s.Spent[e.Worker].Add(spec.Sum{Money: d.Booked}), s.Booked.Plus(d.Booked)
-			}
-			if d.Call != "" && d.Calls == 0 {
-				return // it begins, or no model answered it
-			}
-			a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
-			s.Spent[e.Worker] = s.Spent[e.Worker].Add(spec.Sum{Tokens: d.Total()})
-			s.Times.spend(a, Models, now-d.Took, now)
-			a.metered = true
-			a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost, d.Model})
-		})
+		return decode(e, func(_ *contextscope.Event, d wire.Spent) { s.spend(e, a, &d, now) })
 	case contextscope.KindProgress:
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) {
 			if a.Doing = p.Doing; p.Wait != nil {
@@ -117,6 +105,22 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		return decode(e, func(_ *contextscope.Event, r spec.Result) { s.applyResult(e, a, r) })
 	}
 	return nil
+}
+
+// spend counts what a call has used, or has reserved where it begins.
+func (s *State) spend(e *contextscope.Event, a *Attempt, d *wire.Spent, now time.Duration) {
+	s.reserve(e, a, d)
+	if d.Reserved == nil {
+		s.Spent[e.Worker], s.Booked = s.Spent[e.Worker].Add(spec.Sum{Money: d.Booked}), s.Booked.Plus(d.Booked)
+	}
+	if d.Call != "" && d.Calls == 0 {
+		return // it begins, or no model answered it
+	}
+	a.Usage, s.Usage = a.Usage.Add(d.Usage), s.Usage.Add(d.Usage)
+	s.Spent[e.Worker] = s.Spent[e.Worker].Add(spec.Sum{Tokens: d.Total()})
+	s.Times.spend(a, Models, now-d.Took, now)
+	a.metered = true
+	a.Calls = append(a.Calls, Call{d.Price, d.Tier, d.Usage, d.Cost, d.Model})
 }
 
 // reserve counts what the calls under way have reserved.

@@ -122,7 +122,8 @@ func (m *Mind) answer(ctx context.Context, req *model.Request, heard func([]byte
 	}
 }
 
-// ask runs the program once, and returns its last words, without cut bytes in their middle. Its use is noted as that of every program, and is none of the answer's.
+// ask runs the program once, and returns its last words, without cut bytes in their middle. Its use is noted as that of every
+// program, and is none of the answer's.
 func (m *Mind) ask(ctx context.Context, turn *Turn, heard func([]byte)) (words string, cut int64, err error) {
 	c, role := m.c, &m.c.Assignment.Role
 	reader := bill.NewReader(role.Usage)

@@ -25,7 +25,7 @@ func BenchmarkGateway(b *testing.B) {
 	a := asks[spec.GatewayAnthropic]
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		time.Sleep(400 * time.Millisecond)
+		<-time.After(400 * time.Millisecond)
 		for i := range 20 {
 			event := a.stream[1]
 			switch i {
@@ -36,7 +36,7 @@ func BenchmarkGateway(b *testing.B) {
 			}
 			fmt.Fprintf(w, "event: x\ndata: %s\n\n", event)
 			_ = http.NewResponseController(w).Flush()
-			time.Sleep(20 * time.Millisecond)
+			<-time.After(20 * time.Millisecond)
 		}
 	}))
 	defer service.Close()
@@ -59,7 +59,7 @@ func BenchmarkGateway(b *testing.B) {
 		var all sync.WaitGroup
 		for i := range streams {
 			all.Go(func() {
-				time.Sleep(time.Duration(i) * 400 * time.Millisecond / streams) // agents begin at times of their own
+				<-time.After(time.Duration(i) * 400 * time.Millisecond / streams) // agents begin at times of their own
 				req, err := http.NewRequestWithContext(b.Context(), http.MethodPost, at+a.path, strings.NewReader(body))
 				if err != nil {
 					b.Error(err)

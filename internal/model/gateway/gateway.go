@@ -15,8 +15,8 @@ import (
 	"divisi/internal/spec"
 )
 
-// Service is where calls go, in which form, with which key; Login reports that it is the token of a person's login. Base is the address as the programs of the form are given it; empty
-// for the service's own. No models are all.
+// Service is where calls go, in which form, with which key; Login reports that it is the token of a person's login. Base is the
+// address as the programs of the form are given it; empty for the service's own. No models are all.
 type Service struct {
 	Form, Base, Key string
 	Login           bool

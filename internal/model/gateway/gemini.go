@@ -26,8 +26,8 @@ var gemini = form{
 			if raw := r["generationconfig"]; ok && raw != nil {
 				config, ok = fieldsOf(raw)
 			}
-			c := &call{model: name, most: get[int](config, "maxoutputtokens", &ok), answers: get[int](config, "candidatecount", &ok)}
-			return c.where(ok)
+			most, answers := get[int](config, "maxoutputtokens", &ok), get[int](config, "candidatecount", &ok)
+			return (&call{model: name, most: most, answers: answers}).where(ok)
 		case method == "" || method == "countTokens":
 			return &call{free: true}
 		}
