@@ -58,8 +58,8 @@ type Noted struct {
 	Model, Tier string
 }
 
-// WithNotes returns a context whose calls under a budget are noted before they are sent, and when they are booked, on the goroutine
-// of the call: what is not noted is not sent.
+// WithNotes returns a context whose calls under a budget are noted before they are sent, and when they are booked, on the
+// goroutine of the call: what is not noted is not sent.
 func WithNotes(ctx context.Context, note func(Noted) error) context.Context {
 	return context.WithValue(ctx, noteKey{}, note)
 }

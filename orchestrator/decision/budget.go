@@ -19,14 +19,17 @@ var budget = kind{
 			ID: run.DecisionID("budget", s.Exhausted.Pos), Pos: s.Exhausted.Pos,
 			Text: "a larger budget: " + s.Exhausted.Why, Evidence: []string{s.Exhausted.Why},
 			Options: []run.Option{
-				{Name: run.Raise, Does: "set the budget of the whole run to the text, such as " + s.Raised().Text(), NeedsText: true},
+				{
+					Name: run.Raise, Does: "set the budget of the whole run to the text, such as " + s.Raised().Text(),
+					NeedsText: true,
+				},
 				{Name: run.StopRun, Does: "stop the run; it can be resumed with another budget"},
 			},
 			Decider: run.ByPerson, Why: "it is your money", Reserved: true,
 		}}
 	},
 	waits: func(*run.Templates, *run.Decision, *run.Task) bool { return true },
-	carry: func(s *run.State, d *run.Decision, a run.Answer) ([]run.Action, string, error) {
+	carry: func(s *run.State, _ *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		if a.Option == run.StopRun {
 			return []run.Action{run.Stop(run.ReasonBudget + ": " + s.Exhausted.Why)}, "the run stops", nil
 		}

@@ -1,4 +1,5 @@
-// Package ledger divides a run's budget, in tokens or in money, among workers that each count for themselves. Its input is what the log says was
+// Package ledger divides a run's budget, in tokens or in money, among workers that each count for themselves. Its input is
+// what the log says was
 // spent and what workers say of their grants; its output is what each may spend. What is spent and what is granted and not yet
 // spent never exceed the budget together. It has no clock, and does no input or output.
 package ledger
@@ -97,7 +98,8 @@ func (l *Ledger) grant(worker string, need int64, b *Book, now time.Time) wire.G
 	if b.Budget.Money {
 		share = mostMoney
 	}
-	why := fmt.Sprintf("%s of %s are spent", b.Budget.Figure(b.Budget.Amount-free-l.held(b, "")-open), b.Budget.Figure(b.Budget.Amount))
+	why := fmt.Sprintf("%s of %s are spent", b.Budget.Figure(b.Budget.Amount-free-l.held(b, "")-open),
+		b.Budget.Figure(b.Budget.Amount))
 	if others > 0 {
 		why += fmt.Sprintf(" and %s granted to other workers", b.Budget.Figure(others))
 	}

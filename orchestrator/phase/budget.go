@@ -39,15 +39,16 @@ func TellBudget(s *run.State) []run.Action {
 }
 
 // finish asks an agent to wrap up.
-const finish = "The budget of the run is almost spent. Begin nothing new: finish what you have, and hand it in with your next calls."
+const finish = "The budget of the run is almost spent. Begin nothing new: finish what you have, and hand it in with your " +
+	"next calls."
 
 func used(s *run.State) string {
 	return s.Budget.Figure(s.Budget.Of(s.Used())) + " of " + s.Budget.String() + run.Plus(s.Unmetered())
 }
 
 // KeepBudget stops a run that has spent its budget. It comes behind the rules that test and land what was accepted: that costs no
-// tokens, so the run stops when they have nothing left to do. Calls that are under way are paid; none is begun. A run that a person
-// watches asks instead, once no agent works with what is left.
+// tokens, so the run stops when they have nothing left to do. Calls that are under way are paid; none is begun. A run that a
+// person watches asks instead, once no agent works with what is left.
 func KeepBudget(watched bool) func(*run.State) []run.Action {
 	return func(s *run.State) []run.Action {
 		why := s.Exhausted.Why
