@@ -76,6 +76,9 @@ func fits(p *jsonschema.Schema, v any) (must string, ok bool) {
 		n, is := v.(float64)
 		return fmt.Sprintf("a whole number between %d and %d", -maxNumber, maxNumber),
 			is && n == math.Trunc(n) && math.Abs(n) <= maxNumber
+	case p.Type == "number":
+		_, ok = v.(float64)
+		return "a number", ok
 	case v == nil && slices.Contains(p.Types, "null"):
 		return "", true
 	}

@@ -77,7 +77,8 @@ func TestActsAreThoseOfThePersonAndTheClient(t *testing.T) {
 		require.Equal(t, did{"r1", by, c.want}, p.acts[len(p.acts)-1], tool)
 	}
 	require.Equal(t, started{"r2"}, answered[started](t, s, "start", work{Goal: "Greet.", Budget: 7}))
-	require.Equal(t, []Work{{Goal: "Greet.", Budget: 7}}, p.works)
+	require.Equal(t, started{"r2"}, answered[started](t, s, "start", work{Goal: "Greet.", Dollars: 0.5}))
+	require.Equal(t, []Work{{Goal: "Greet.", Budget: 7}, {Goal: "Greet.", Dollars: 0.5}}, p.works)
 }
 
 func TestCallsThatAreRefused(t *testing.T) {

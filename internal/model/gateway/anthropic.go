@@ -22,8 +22,10 @@ var anthropic = form{
 			r, ok := fieldsOf(body)
 			c := &call{path: at, model: get[string](r, "model", &ok), most: get[int](r, "maxtokens", &ok)}
 			return c.where(ok)
-		case at == "/v1/messages/count_tokens", at == "/v1/models", strings.HasPrefix(at, "/v1/models/"):
+		case at == "/v1/messages/count_tokens":
 			return &call{path: at, free: true}
+		case at == "/v1/models", strings.HasPrefix(at, "/v1/models/"):
+			return &call{path: at, free: true, reads: true}
 		}
 		return nil
 	},

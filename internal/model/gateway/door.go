@@ -119,10 +119,14 @@ func (d *door) callOf(r *http.Request, body []byte) (c *call, why string) {
 	if below && path.Clean(at) == at && r.Header.Get("Content-Encoding") == "" {
 		c = d.form.call(at, body)
 	}
+	method := http.MethodPost
+	if c != nil && c.reads {
+		method = http.MethodGet
+	}
 	switch {
-	case c == nil:
+	case c == nil || c.free && r.Method != method:
 		return nil, fmt.Sprintf("the gateway passes calls of models on, and no %s %s", r.Method, r.URL.Path)
-	case !c.free && r.Method != http.MethodPost:
+	case r.Method != method:
 		return nil, "a call of a model is a POST"
 	case !c.free && !d.allows(c.model):
 		return nil, fmt.Sprintf("the role allows no model %q: its models are %s", c.model, strings.Join(d.service.Models, ", "))

@@ -38,8 +38,9 @@ type call struct {
 	model string
 	// most is the bound of each of its answers in tokens, 0 where it names none; answers is how many it wants, 0 for one.
 	most, answers int
-	// free reports that the call asks for no answer of a model, such as a list of models or a count of tokens.
-	free bool
+	// free reports that the call asks for no answer of a model, such as a list of models or a count of tokens; reads that it is a
+	// GET, and not a POST.
+	free, reads bool
 }
 
 // where returns the call of a request that could be read, else nil.

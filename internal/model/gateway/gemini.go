@@ -8,18 +8,22 @@ import (
 
 	"google.golang.org/genai"
 
+	"divisi/internal/lazyregexp"
 	"divisi/internal/model"
 	"divisi/internal/text"
 )
+
+// geminiVersion is what stands before the models in a path of the API.
+var geminiVersion = lazyregexp.New(`^/v\d\w*$`)
 
 // gemini is the Gemini API.
 var gemini = form{
 	base: "https://generativelanguage.googleapis.com",
 	call: func(path string, body []byte) *call {
-		_, named, found := strings.Cut(path, "/models")
+		version, named, found := strings.Cut(path, "/models")
 		name, method, _ := strings.Cut(strings.TrimPrefix(named, "/"), ":")
 		switch {
-		case !found || strings.Contains(name, "/"):
+		case !found || !geminiVersion.MatchString(version) || strings.Contains(name, "/"):
 		case method == "generateContent" || method == "streamGenerateContent":
 			r, ok := fieldsOf(body)
 			var config request
@@ -28,7 +32,9 @@ var gemini = form{
 			}
 			most, answers := get[int](config, "maxoutputtokens", &ok), get[int](config, "candidatecount", &ok)
 			return (&call{model: name, most: most, answers: answers}).where(ok)
-		case method == "" || method == "countTokens":
+		case method == "":
+			return &call{free: true, reads: true}
+		case method == "countTokens":
 			return &call{free: true}
 		}
 		return nil

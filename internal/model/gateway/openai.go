@@ -32,7 +32,7 @@ var openAI = form{
 			}
 			return c.where(ok)
 		case path == "/models", strings.HasPrefix(path, "/models/"):
-			return &call{free: true}
+			return &call{free: true, reads: true}
 		}
 		return nil
 	},
