@@ -154,7 +154,9 @@ func (s *service) fault() error {
 func (s *service) refuse(why *model.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.refused = why
+	told := *why
+	told.Message = s.c.Secrets.hide(why.Message)
+	s.refused = &told
 }
 
 // outside is why the budget, or a quota, let the program do no more: no fault of its own. It is nil where neither did.

@@ -52,8 +52,9 @@ func readAnthropic(event []byte, u *Use) (last bool) {
 		Input   float64 `json:"input_tokens"`
 		Written float64 `json:"cache_creation_input_tokens"`
 		Read    float64 `json:"cache_read_input_tokens"`
-		Output  float64 `json:"output_tokens"`
-		Kept    struct {
+		// Output is absent where it is not said.
+		Output *float64 `json:"output_tokens"`
+		Kept   struct {
 			Hour float64 `json:"ephemeral_1h_input_tokens"`
 		} `json:"cache_creation"`
 		Tier  string `json:"service_tier"`
@@ -65,6 +66,9 @@ func readAnthropic(event []byte, u *Use) (last bool) {
 			Usage usage `json:"usage"`
 		} `json:"message"`
 		Usage usage `json:"usage"`
+		Delta struct {
+			Reason string `json:"stop_reason"`
+		} `json:"delta"`
 	}
 	if json.Unmarshal(event, &e) != nil {
 		return false
@@ -77,8 +81,11 @@ func readAnthropic(event []byte, u *Use) (last bool) {
 	largest(&u.Usage.Cached, said.Read)
 	largest(&u.Usage.Written, said.Written)
 	largest(&u.Usage.WrittenHour, said.Kept.Hour)
-	largest(&u.Usage.Output, said.Output)
+	if said.Output != nil {
+		largest(&u.Usage.Output, *said.Output)
+	}
 	u.serve(said.Tier)
 	u.serve(said.Speed)
-	return e.Type == "message_delta" || e.Type == "message"
+	ends := e.Type == "message" || e.Type == "message_delta" && e.Delta.Reason != ""
+	return ends && said.Output != nil && *said.Output >= 0
 }

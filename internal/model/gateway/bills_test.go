@@ -106,7 +106,7 @@ func TestBillsOfServices(t *testing.T) {
 		for i, b := range bills {
 			name := fmt.Sprintf("%s %d: %s on %s", form, i, b.model, b.day)
 			answer := map[string]string{
-				spec.GatewayAnthropic: `{"type":"message","usage":{%s}}`, spec.GatewayOpenAI: `{"usage":{%s}}`,
+				spec.GatewayAnthropic: `{"type":"message","usage":{%s}}`, spec.GatewayOpenAI: `{"object":"response","usage":{%s}}`,
 				spec.GatewayGemini: `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{%s}}`,
 			}[form]
 			u := Use{Usage: spec.Usage{Calls: 1}}

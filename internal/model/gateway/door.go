@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"path"
 	"strings"
 	"time"
@@ -77,9 +79,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	a := d.pass(w, r, c, body)
 	use.Usage, use.Tier, use.Took = a.use.Usage, a.use.Tier, time.Since(began)
-	if use.Usage.Calls > 0 && !a.ended {
+	if use.Usage.Calls > 0 && (!a.ended || use.Usage.Prompt == 0) { // an answer without a prompt is one without figures
 		use.Estimated = true
-		use.Usage.Prompt = cmp.Or(use.Usage.Prompt, reserved.Prompt)
+		use.Usage.Prompt = max(use.Usage.Prompt, reserved.Prompt)
 		use.Usage.Output = max(use.Usage.Output, reserved.Output-use.Usage.Thoughts)
 	}
 	d.settle(&reserved, &use)
@@ -89,8 +91,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answered is how a call went. Its use has one call where a model has answered; ended reports that the service said its last
-// word of it, broken that the answer, or the program, broke off.
+// answered is how a call went. Its use has one call where a model has answered, or has the request and may answer it; ended
+// reports that the service said its last word of it, broken that the answer, or the program, broke off.
 type answered struct {
 	use           Use
 	ended, broken bool
@@ -140,8 +142,11 @@ func (d *door) callOf(r *http.Request, body []byte) (c *call, why string) {
 
 // pass sends a request until it is answered, and passes the answer on.
 func (d *door) pass(w http.ResponseWriter, r *http.Request, c *call, body []byte) (a answered) {
-	resp, err := d.answer(r, c, body)
+	resp, sent, err := d.answer(r, c, body)
 	if err != nil {
+		if sent && !c.free {
+			a.use.Usage.Calls = 1
+		}
 		d.refuse(w, http.StatusBadGateway, kindUpstream, err.Error())
 		return a
 	}
@@ -150,7 +155,7 @@ func (d *door) pass(w http.ResponseWriter, r *http.Request, c *call, body []byte
 		d.passRefusal(w, resp)
 		return a
 	}
-	passHeader(w.Header(), resp.Header)
+	d.answerHeader(w.Header(), resp.Header)
 	w.WriteHeader(resp.StatusCode)
 	here := &flusher{w, http.NewResponseController(w)}
 	if c.free {
@@ -165,8 +170,9 @@ func (d *door) pass(w http.ResponseWriter, r *http.Request, c *call, body []byte
 	return a
 }
 
-// answer sends a request, and again after a rate limit that ends soon: all calls of the process wait for it.
-func (d *door) answer(r *http.Request, c *call, body []byte) (*http.Response, error) {
+// answer sends a request, and again after a rate limit that ends soon: all calls of the process wait for it. sent reports that
+// the service may have the request of an error.
+func (d *door) answer(r *http.Request, c *call, body []byte) (_ *http.Response, sent bool, _ error) {
 	ctx, cand := r.Context(), model.Candidate{Model: c.model}
 	for waited, limited := time.Duration(0), 0; ; limited++ {
 		from := time.Now()
@@ -174,28 +180,32 @@ func (d *door) answer(r *http.Request, c *call, body []byte) (*http.Response, er
 			d.attempt.Wait(spec.Wait{For: spec.WaitLimit, Model: c.model, Until: until, Quota: quota})
 		}
 		if err := d.limit.Wait(ctx); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		waited += time.Since(from)
-		resp, err := d.send(ctx, r, c, body)
+		resp, sent, err := d.send(ctx, r, c, body)
 		if err != nil || resp.StatusCode != http.StatusTooManyRequests || waited > maxWait {
-			return resp, err
+			return resp, sent, err
 		}
 		refusal, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 		if err = errors.Join(err, resp.Body.Close()); err != nil {
-			return nil, fmt.Errorf("read a refusal: %w", err)
+			return nil, false, fmt.Errorf("read a refusal: %w", err)
 		}
-		fault := model.FromStatus(resp.StatusCode, resp.Header, refusal)
+		fault := model.FromStatus(resp.StatusCode, resp.Header, refusal).Hide(d.service.Key)
 		if !d.limit.Refused(ctx, cand, fault, limited) {
 			d.attempt.Refused(fault)
 			resp.Body = io.NopCloser(bytes.NewReader(refusal))
-			return resp, nil
+			return resp, true, nil
 		}
 	}
 }
 
-// send sends a request with the key.
-func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) (*http.Response, error) {
+// send sends a request with the key. sent reports that there was a connection for it, which the transport has not given up to
+// send it on another one.
+func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) (_ *http.Response, sent bool, _ error) {
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { sent = false }, GotConn: func(httptrace.GotConnInfo) { sent = true },
+	})
 	to := *d.base
 	to.Path += cmp.Or(c.path, strings.TrimPrefix(r.URL.Path, d.form.under))
 	query := r.URL.Query()
@@ -203,7 +213,7 @@ func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) 
 	to.RawQuery = query.Encode()
 	out, err := http.NewRequestWithContext(ctx, r.Method, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	passHeader(out.Header, r.Header)
 	if d.service.Login {
@@ -214,9 +224,9 @@ func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) 
 	}
 	resp, err := d.client.Do(out) //nolint:gosec // the address is the one that a person has set up
 	if err != nil {
-		return nil, model.AsError(err).Hide(d.service.Key)
+		return nil, sent, model.AsError(err).Hide(d.service.Key)
 	}
-	return resp, nil
+	return resp, true, nil
 }
 
 // passRefusal passes a refusal on, without the key: services name the key that they refuse.
@@ -226,7 +236,10 @@ func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	told := len(d.service.Key) > 0 && bytes.Contains(body, []byte(d.service.Key))
+	var words any
+	_ = json.Unmarshal(body, &words) // letters of the key can be written as numbers; what is no JSON is read as it is
+	key := d.service.Key
+	told := key != "" && (bytes.Contains(body, []byte(key)) || strings.Contains(fmt.Sprint(words), key))
 	if resp.StatusCode == http.StatusUnauthorized {
 		d.attempt.Refused(&model.Error{Class: model.Auth, Status: resp.StatusCode, Message: d.expired()})
 	}
@@ -234,7 +247,7 @@ func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
 		d.refuse(w, resp.StatusCode, kindUpstream, "the service refuses the call: "+http.StatusText(resp.StatusCode))
 		return
 	}
-	passHeader(w.Header(), resp.Header)
+	d.answerHeader(w.Header(), resp.Header)
 	w.WriteHeader(resp.StatusCode)
 	_, _ = w.Write(body) // a program that has gone needs no answer
 }
@@ -266,6 +279,14 @@ func passHeader(to, from http.Header) {
 	for _, name := range kept {
 		to.Del(name)
 	}
+}
+
+// answerHeader passes the header of an answer on, but for what has the key in it.
+func (d *door) answerHeader(to, from http.Header) {
+	passHeader(to, from)
+	maps.DeleteFunc(to, func(_ string, values []string) bool {
+		return d.service.Key != "" && strings.Contains(strings.Join(values, "\n"), d.service.Key)
+	})
 }
 
 // flusher passes each piece on as it comes.

@@ -82,6 +82,8 @@ type Use struct {
 	Booked spec.Money
 	Bytes  int
 	Took   time.Duration
+	// told reports that the newest event of the answer has said the use.
+	told bool
 }
 
 // Attempt is the owner of a token, and what its calls tell. Begin is called before a call is sent, with the tokens that it has

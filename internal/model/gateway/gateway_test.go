@@ -42,7 +42,7 @@ var asks = map[string]asked{
 		stream: []string{
 			`{"type":"message_start","message":{"usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":2},"service_tier":"standard","speed":"fast","output_tokens":1}}}`,
 			`{"type":"content_block_delta","delta":{"text":"hi"}}`,
-			`{"type":"message_delta","usage":{"output_tokens":7}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":7}}`,
 		},
 		whole: `{"type":"message","usage":{"input_tokens":10,"cache_read_input_tokens":30,"cache_creation_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":3,"ephemeral_1h_input_tokens":2},"service_tier":"standard","speed":"fast","output_tokens":7}}`,
 		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Written: 5, WrittenHour: 2, Output: 7}, tier: "fast",
@@ -53,7 +53,7 @@ var asks = map[string]asked{
 			`{"type":"response.output_text.delta","delta":"hi"}`,
 			`{"type":"response.completed","response":{"service_tier":"priority","usage":{"input_tokens":45,"input_tokens_details":{"cached_tokens":30,"cache_write_tokens":4},"output_tokens":9,"output_tokens_details":{"reasoning_tokens":2}}}}`,
 		},
-		whole: `{"service_tier":"priority","usage":{"prompt_tokens":45,"prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":4},"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":2}}}`,
+		whole: `{"object":"chat.completion","service_tier":"priority","usage":{"prompt_tokens":45,"prompt_tokens_details":{"cached_tokens":30,"cache_write_tokens":4},"completion_tokens":9,"completion_tokens_details":{"reasoning_tokens":2}}}`,
 		usage: spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Output: 7, Thoughts: 2, Written: 4}, tier: "priority",
 	},
 	spec.GatewayGemini: {
@@ -88,6 +88,9 @@ type bench struct {
 	refused []model.Class
 	begun   []gateway.Use
 	unnoted error
+	service *httptest.Server
+	why     []string
+	header  http.Header
 }
 
 func newBench(t *testing.T, s gateway.Service, budget *model.Budget, serve http.HandlerFunc) *bench {
@@ -95,7 +98,7 @@ func newBench(t *testing.T, s gateway.Service, budget *model.Budget, serve http.
 	upstream := httptest.NewServer(serve)
 	t.Cleanup(upstream.Close)
 	s.Base, s.Key = upstream.URL, key
-	b := &bench{T: t, budget: budget, limit: model.NewRateLimit(nil)}
+	b := &bench{T: t, service: upstream, budget: budget, limit: model.NewRateLimit(nil)}
 	g, err := gateway.New(s, budget, b.limit)
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
@@ -113,8 +116,12 @@ func newBench(t *testing.T, s gateway.Service, budget *model.Budget, serve http.
 				}
 			}, b.unnoted
 		},
-		Wait:    func(w spec.Wait) { b.mu.Lock(); defer b.mu.Unlock(); b.waits = append(b.waits, w) },
-		Refused: func(e *model.Error) { b.mu.Lock(); defer b.mu.Unlock(); b.refused = append(b.refused, e.Class) },
+		Wait: func(w spec.Wait) { b.mu.Lock(); defer b.mu.Unlock(); b.waits = append(b.waits, w) },
+		Refused: func(e *model.Error) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.refused, b.why = append(b.refused, e.Class), append(b.why, e.Error())
+		},
 	}))
 	t.Cleanup(b.door.Close)
 	return b
@@ -133,6 +140,9 @@ func (b *bench) ask(ctx context.Context, a asked, token string) (status int, bod
 		return 0, "", err
 	}
 	defer resp.Body.Close()
+	b.mu.Lock()
+	b.header = resp.Header
+	b.mu.Unlock()
 	text, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(text), err
 }
@@ -297,7 +307,7 @@ func TestABrokenStreamCountsItsReservation(t *testing.T) {
 	require.Eventually(t, func() bool { return len(b.used()) == 1 }, 5*time.Second, time.Millisecond)
 	use := b.used()[0]
 	require.True(t, use.Estimated)
-	require.Equal(t, spec.Usage{Calls: 1, Prompt: 45, Cached: 30, Written: 5, WrittenHour: 2, Output: 100}, use.Usage)
+	require.Equal(t, spec.Usage{Calls: 1, Prompt: len(a.body), Cached: 30, Written: 5, WrittenHour: 2, Output: 100}, use.Usage)
 }
 
 // 64 clients, of which some break off and some answers lie, never take more than the budget, and what does not fit is refused in

@@ -62,7 +62,12 @@ func readOpenAI(event []byte, u *Use) (last bool) {
 		Completion        float64 `json:"completion_tokens"`
 		CompletionDetails details `json:"completion_tokens_details"`
 	}
+	if string(event) == "[DONE]" { // of chat completions, whose last event has the use
+		return u.told
+	}
 	var e struct {
+		Type     string `json:"type"`
+		Object   string `json:"object"`
 		Response struct {
 			Usage *usage `json:"usage"`
 			Tier  string `json:"service_tier"`
@@ -74,7 +79,7 @@ func readOpenAI(event []byte, u *Use) (last bool) {
 		return false
 	}
 	said := cmp.Or(e.Response.Usage, e.Usage)
-	if said == nil {
+	if u.told = said != nil && max(said.Input, said.Prompt) > 0 && min(said.Output, said.Completion) >= 0; said == nil {
 		return false
 	}
 	thoughts := max(said.OutputDetails.Thoughts, said.CompletionDetails.Thoughts)
@@ -84,5 +89,11 @@ func readOpenAI(event []byte, u *Use) (last bool) {
 	largest(&u.Usage.Thoughts, thoughts)
 	largest(&u.Usage.Output, max(said.Output, said.Completion)-thoughts)
 	u.serve(cmp.Or(e.Response.Tier, e.Tier))
-	return true
+	switch e.Type {
+	case "":
+		return u.told && (e.Object == "response" || e.Object == "chat.completion")
+	case "response.completed", "response.incomplete", "response.failed":
+		return u.told
+	}
+	return false
 }
