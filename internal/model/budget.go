@@ -139,8 +139,8 @@ func (b *Budget) sized(a Need) (Reserved, *Error) {
 	r := Reserved{Need: a, Prompt: b.promptOf(&a)}
 	most, known := b.most(&r)
 	if !known {
-		return r, &Error{Class: OverBudget, Message: fmt.Sprintf("model %s has no price that is known, and the budget is "+
-			"in money: set price_in and price_out of the model in the project file, or a budget in tokens", a.Model)}
+		return r, &Error{Class: OverBudget, Message: fmt.Sprintf("model %s %s: the run can go on with a budget in tokens",
+			a.Model, spec.NoPrice)}
 	}
 	if share := (b.limit.Amount - b.spent - b.reserved) / fairShare; a.Least > 0 && most > share && b.limited() {
 		r.Output = 0

@@ -19,6 +19,9 @@ type Budget struct {
 	Money  bool  `json:"-" file:"-"`
 }
 
+// NoPrice is the words of every reason which says that a budget in money cannot bound a model.
+const NoPrice = "has no price that is known"
+
 // Tokens is a budget in tokens.
 func Tokens(n int) Budget { return Budget{Amount: int64(n)} }
 

@@ -185,9 +185,13 @@ func resumable(st *run.State, o *ResumeOptions) error {
 func allowed(st *run.State, o *ResumeOptions) error {
 	id, used := st.Spec.Run, st.Used()
 	switch {
+	case st.StoppedByBudget() && o.Budget == nil && st.Unpriced():
+		return usage.With(usage.Errorf("run %s: %s", id, st.Reason), usage.Spent, id, st.Raised().Text())
 	case st.StoppedByBudget() && o.Budget == nil:
 		return usage.With(usage.Errorf("run %s has used %s of %s", id, st.Budget.Figure(st.Budget.Of(used)), st.Budget),
 			usage.Spent, id, st.Raised().Text())
+	case o.Budget != nil && o.Budget.Money && st.Unpriced():
+		return usage.Wrong("budget %s: %s", o.Budget.Text(), st.Exhausted.Why)
 	case o.Budget != nil && o.Budget.Used(used, 100):
 		return usage.Wrong("budget %s is for the whole run, which has used %s already", o.Budget.Text(),
 			o.Budget.Figure(o.Budget.Of(used))+o.Budget.Unit())

@@ -15,23 +15,27 @@ var budget = kind{
 		if s.Status.Ended() || s.Exhausted.Why == "" {
 			return nil
 		}
+		options, text := []run.Option{
+			{
+				Name: run.Raise, Does: "set the budget of the whole run to the text, such as " + s.Raised().Text(),
+				NeedsText: true,
+			},
+			{Name: run.StopRun, Does: "stop the run; it can be resumed with another budget"},
+		}, "a larger budget: "
+		if s.Unpriced() {
+			options, text = options[1:], "a budget in tokens: "
+			options[0].Does = "stop the run; it can be resumed with a budget in tokens, such as " + s.Raised().Text()
+		}
 		return []run.Decision{{
 			ID: run.DecisionID("budget", s.Exhausted.Pos), Pos: s.Exhausted.Pos,
-			Text: "a larger budget: " + s.Exhausted.Why, Evidence: []string{s.Exhausted.Why},
-			Options: []run.Option{
-				{
-					Name: run.Raise, Does: "set the budget of the whole run to the text, such as " + s.Raised().Text(),
-					NeedsText: true,
-				},
-				{Name: run.StopRun, Does: "stop the run; it can be resumed with another budget"},
-			},
+			Text: text + s.Exhausted.Why, Evidence: []string{s.Exhausted.Why}, Options: options,
 			Decider: run.ByPerson, Why: "it is your money", Reserved: true,
 		}}
 	},
 	waits: func(*run.Templates, *run.Decision, *run.Task) bool { return true },
 	carry: func(s *run.State, _ *run.Decision, a run.Answer) ([]run.Action, string, error) {
 		if a.Option == run.StopRun {
-			return []run.Action{run.Stop(run.ReasonBudget + ": " + s.Exhausted.Why)}, "the run stops", nil
+			return []run.Action{run.Stop(s.OverBudget(s.Exhausted.Why))}, "the run stops", nil
 		}
 		b, err := spec.ParseBudget(a.Text)
 		switch {

@@ -12,28 +12,47 @@ import (
 	"divisi/orchestrator/run"
 )
 
-// Priced refuses a budget in money where a model that the run can come to call has no price that is known.
+// Priced refuses a budget in money where a model that the run can come to call has no price that is known, or a program calls its
+// service itself and tells neither its model nor its cost.
 func Priced(s *run.Spec, b spec.Budget) error {
 	if !b.Money {
 		return nil
 	}
-	prices := model.PricesOf(&s.Project)
-	for _, n := range needed(s) {
+	prices, list := model.PricesOf(&s.Project), needed(s)
+	for _, name := range programs(s) {
+		role := s.Roles[name]
+		if role.Usage == spec.AgentCodex && role.Gateway == "" {
+			return usage.Errorf("the budget is in money, and the program of role %s tells no price of what it uses: give the role "+
+				"gateway: %s, or a budget in tokens", name, spec.GatewayOpenAI)
+		}
+		for _, m := range role.Models {
+			list = append(list, need{m, "models of role " + name})
+		}
+	}
+	for _, n := range list {
 		if len(prices(s.Project.ModelName(n.model), time.Now())) == 0 {
-			return usage.Errorf("the budget is in money, and model %s (%s) has no price that is known: set price_in and "+
-				"price_out of the model in .divisi/divisi.yaml, or give a budget in tokens", n.named(&s.Project), n.why)
+			return usage.Errorf("the budget is in money, and model %s (%s) %s: set price_in and price_out "+
+				"of the model in .divisi/divisi.yaml, or give a budget in tokens", n.named(&s.Project), n.why, spec.NoPrice)
 		}
 	}
 	return nil
 }
 
+// programs are the roles with a coding agent that the run can come to, in order: all where a master plans.
+func programs(s *run.Spec) []string {
+	names := slices.Sorted(maps.Keys(s.Roles))
+	return slices.DeleteFunc(names, func(name string) bool {
+		role := s.Roles[name]
+		return role.Usage == "" && role.Gateway == "" || s.Plan != nil && !usesRole(s, name)
+	})
+}
+
 // outside tells of programs whose calls no budget bounds.
 func outside(s *run.Spec) (notices []string) {
-	for _, name := range slices.Sorted(maps.Keys(s.Roles)) {
-		role := s.Roles[name]
-		if !s.Budget.IsZero() && role.Usage != "" && role.Gateway == "" && usesRole(s, name) {
+	for _, name := range programs(s) {
+		if !s.Budget.IsZero() && s.Roles[name].Gateway == "" {
 			notices = append(notices, fmt.Sprintf("the budget does not bound the program of role %s, which calls its service "+
-				"itself: it has its own limit alone, and counts when it has ended", name))
+				"itself: it has its own limit alone, and counts when it has ended, as it says itself", name))
 		}
 	}
 	return notices

@@ -65,7 +65,7 @@ func KeepBudget(watched bool) func(*run.State) []run.Action {
 		}
 		switch {
 		case !watched:
-			return []run.Action{run.Stop(run.ReasonBudget + ": " + why)}
+			return []run.Action{run.Stop(s.OverBudget(why))}
 		case s.Exhausted.Why == "" && all == 0:
 			return []run.Action{run.SetRun(run.Data{Exhausted: why})}
 		}

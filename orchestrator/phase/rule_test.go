@@ -244,6 +244,32 @@ func TestBudgetAndQuestions(t *testing.T) {
 	require.Empty(t, phase.KeepBudget(false)(l.State), "nothing that is left to do costs tokens")
 }
 
+// What a program has used without a price ends a budget in money, which then only one in tokens replaces.
+func TestUseWithoutAPriceEndsABudgetInMoney(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, run.Running, func(s *run.Spec) {
+		s.Budget = spec.Budget{Amount: int64(spec.Dollar), Money: true}
+		s.Roles["codex"] = spec.Role{Name: "codex", Executor: spec.ExecutorCommand, Usage: spec.AgentCodex}
+	})
+	l.Plan(spec.Task{ID: "t", Role: "codex"}, spec.Task{ID: "u", Role: "codex"})
+	l.Dispatched("t", "codex", 1, "b")
+	l.Agent("t", 1, contextscope.KindStarted, wire.Started{Delivery: 1})
+	l.Agent("t", 1, contextscope.KindUsage, wire.Spent{Usage: spec.Usage{Calls: 1, Prompt: 10}, Booked: 1})
+	require.False(t, phase.Spent(&l.Agenda, &l.Agents))
+	l.Agent("t", 1, contextscope.KindUsage, wire.Spent{Usage: spec.Usage{Calls: 1, Prompt: 51_000_000}, Model: "gpt-7"})
+	require.True(t, phase.Spent(&l.Agenda, &l.Agents), "no other one begins")
+	l.Ended("t", 1, spec.Result{Status: spec.StatusDone})
+	l.Append("t", run.TaskData{State: run.TaskDone})
+	why := "what the program of t/1 has used of gpt-7 has no price that is known: the run can go on with a budget in tokens"
+	require.Equal(t, []string{"run stopped the budget is in money: " + why}, runtest.Describe(phase.KeepBudget(false)(l.State)))
+	require.Equal(t, spec.Tokens(102_000_020), l.Raised())
+	l.Append("", run.Data{State: run.Stopped, Reason: l.OverBudget(why)})
+	require.True(t, l.StoppedByBudget())
+	more := spec.Tokens(200_000_000)
+	l.Append("", run.Data{Budget: &more})
+	require.False(t, phase.Spent(&l.Agenda, &l.Agents))
+}
+
 func TestWhatIsAcceptedLandsWhenTheBudgetIsSpent(t *testing.T) {
 	t.Parallel()
 	l := newLog(t, run.Running, func(s *run.Spec) {

@@ -18,7 +18,8 @@ const (
 	// ReasonPreflight is in the reason of a run that could not begin: its setup or its gates could not be run at all.
 	ReasonPreflight = "the repository is not ready for a run"
 	// ReasonBudget is why a run that has spent its budget stops.
-	ReasonBudget = "the budget is spent"
+	ReasonBudget   = "the budget is spent"
+	reasonUnpriced = "the budget is in money"
 )
 
 // Agenda is the goal of a run, and its progress.
@@ -108,7 +109,7 @@ func (s *Agenda) Halted() bool { return !s.Status.Ended() && strings.HasPrefix(s
 
 // StoppedByBudget reports whether a stopped run may continue only with a larger budget.
 func (s *Agenda) StoppedByBudget() bool {
-	return s.Status == Stopped && strings.HasPrefix(s.Reason, ReasonBudget)
+	return s.Status == Stopped && (strings.HasPrefix(s.Reason, ReasonBudget) || strings.HasPrefix(s.Reason, reasonUnpriced))
 }
 
 // Withdraw removes the tasks of a plan that waits for approval, and with them the pending tasks of later plans that wait for one

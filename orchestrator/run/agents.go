@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"divisi/contextscope"
@@ -93,8 +94,25 @@ func (s *Agents) Fits(role string) bool {
 	return forecast <= float64(s.Budget.Amount-used)
 }
 
+// Unpriced reports whether the budget, which is in money, allows nothing more because a model has no price: no money helps.
+func (s *Agents) Unpriced() bool { return strings.Contains(s.Exhausted.Why, spec.NoPrice) }
+
+// OverBudget is why a run stops that its budget allows nothing more.
+func (s *Agents) OverBudget(why string) string {
+	if s.Unpriced() {
+		return reasonUnpriced + ": " + why
+	}
+	return ReasonBudget + ": " + why
+}
+
+// fewTokens is a budget that is proposed where nothing tells how many tokens a run needs.
+const fewTokens = 1_000_000
+
 // Raised is a budget with which a run that has spent its own goes on.
 func (s *Agents) Raised() spec.Budget {
+	if s.Unpriced() {
+		return spec.Tokens(max(fewTokens, 2*s.Usage.Total()))
+	}
 	return spec.Budget{Amount: 2 * max(s.Budget.Amount, s.Budget.Of(s.Used())), Money: s.Budget.Money}
 }
 

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,6 +113,10 @@ func (s *State) spend(e *contextscope.Event, a *Attempt, d *wire.Spent, now time
 	s.reserve(e, a, d)
 	if d.Reserved == nil {
 		s.Spent[e.Worker], s.Booked = s.Spent[e.Worker].Add(spec.Sum{Money: d.Booked}), s.Booked.Plus(d.Booked)
+	}
+	if s.Budget.Money && d.Call == "" && d.Booked == 0 && d.Total() > 0 {
+		s.Exhausted = Exhausted{fmt.Sprintf("what the program of %s has used of %s %s: the run can go on with a budget in tokens",
+			wire.AgentID(e.Task, e.Attempt), cmp.Or(d.Model, "its model"), spec.NoPrice), e.Pos}
 	}
 	if d.Call != "" && d.Calls == 0 {
 		return // it begins, or no model answered it

@@ -106,7 +106,7 @@ func restart(s *run.State) []Way {
 	id := s.Spec.Run
 	switch {
 	case s.StoppedByBudget():
-		return []Way{way("continue it with more"+s.Budget.Unit(), "resume", id, "--budget", s.Raised().Text())}
+		return []Way{way("continue it with more"+s.Raised().Unit(), "resume", id, "--budget", s.Raised().Text())}
 	case strings.Contains(s.Reason, run.ReasonPreflight):
 		return []Way{way("when what the message names is fixed", "resume", id)}
 	case strings.HasPrefix(s.Reason, run.ReasonWaits):

@@ -95,7 +95,10 @@ func TestTheEndNamesTheWayOn(t *testing.T) {
 		"red gates": {run.Parked, "", published, []string{
 			"divisi merge r --repo /repo", "git -C /repo diff --stat b1 divisi/r", "divisi show r",
 		}},
-		"budget":    {run.Stopped, run.ReasonBudget, func(s *run.State) { s.Budget = spec.Tokens(700) }, []string{"divisi resume r --budget 1400", "divisi show r"}},
+		"budget": {run.Stopped, run.ReasonBudget, func(s *run.State) { s.Budget = spec.Tokens(700) }, []string{"divisi resume r --budget 1400", "divisi show r"}},
+		"a budget in money for a model without a price": {run.Stopped, run.ReasonBudget, func(s *run.State) {
+			s.Budget, s.Exhausted.Why = spec.Budget{Amount: 1, Money: true}, "model m "+spec.NoPrice
+		}, []string{"divisi resume r --budget 1000000", "divisi show r"}},
 		"decision":  {run.Stopped, run.ReasonWaits + "a plan", nil, []string{"divisi decide r", "divisi resume r", "divisi show r"}},
 		"preflight": {run.Stopped, "failed: " + run.ReasonPreflight + ": x", nil, []string{"divisi resume r", "divisi show r"}},
 		"unproven": {run.Stopped, "failed", func(s *run.State) { s.Spec.AllowUnverified, s.Head = false, "b2" }, []string{
