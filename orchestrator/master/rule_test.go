@@ -115,7 +115,7 @@ func TestSettle(t *testing.T) {
 		"nothing left": {spec.Result{Status: spec.StatusDone, Handoff: spec.Handoff{Summary: "all done"}}, []string{"task master done all done"}},
 		"a failure":    {runtest.Failed(wire.FaultLoop, "circles"), []string{"task master pending circles"}},
 		"a spent budget": {
-			runtest.Failed(wire.FaultBudget, "9"), []string{"task master pending 9", "run stopped the budget is spent: 9"},
+			runtest.Failed(wire.FaultBudget, "9"), []string{"task master pending 9", "run"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

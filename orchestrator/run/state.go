@@ -180,7 +180,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	s.applyCrew(e, d)
 	s.Spec.allow(d)
 	if d.Epoch > 0 {
-		s.Epoch, s.Began = d.Epoch, e.Pos
+		s.Epoch, s.Began, s.Exhausted = d.Epoch, e.Pos, Exhausted{} // a resume tries again
 	}
 	s.Spec.reread(d, &s.Tasks)
 	s.applyGate(e, d.Gate)

@@ -67,5 +67,5 @@ func TestWhatARolesModelCannotDoIsToldEarly(t *testing.T) {
 	require.ErrorContains(t, CheckRole(&p, &spec.Role{Name: "eager", Model: "quick", Thinking: "minimal"}),
 		"role eager: model: invalid: config: gemini-3.8-flash knows the thinking levels LOW, MEDIUM, HIGH, not MINIMAL")
 	require.ErrorContains(t, CheckRole(&p, &spec.Role{Name: "bulk", Model: "quick", Tier: "batch"}),
-		"gemini-3.8-flash has the service tiers priority, standard, not batch")
+		"gemini-3.8-flash has the service tiers flex, priority, standard, not batch")
 }
