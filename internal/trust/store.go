@@ -39,6 +39,11 @@ const (
 	Roles = "roles"
 )
 
+// List is the place of the decision about exactly this list of a subject, which leaves those about other lists.
+func (s *Store) List(subject string, requests []string) *Store {
+	return s.About(subject + "." + hash(requests))
+}
+
 // About is the place of the decision about a subject.
 func (s *Store) About(subject string) *Store {
 	return &Store{strings.TrimSuffix(s.path, ".json") + "." + subject + ".json", s.repository}
@@ -96,5 +101,17 @@ func (s *Store) Write(requests []string, at time.Time) (*Decision, error) {
 	return d, nil
 }
 
-// Forget removes the decision, also one that does not count; the error is fs.ErrNotExist where there is none.
-func (s *Store) Forget() error { return os.Remove(s.path) }
+// Forget removes the decision and those about its subjects, also ones that do not count, and reports whether there was one.
+func (s *Store) Forget() (had bool, err error) {
+	dir, prefix := filepath.Split(strings.TrimSuffix(s.path, "json"))
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), prefix) {
+			had, err = true, errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
+		}
+	}
+	return had, err
+}

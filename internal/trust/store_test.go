@@ -1,7 +1,6 @@
 package trust
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -28,7 +27,9 @@ func TestStore(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, d, "nothing is there")
 	require.NoDirExists(t, dir, "reading makes nothing")
-	require.ErrorIs(t, s.Forget(), fs.ErrNotExist)
+	had, err := s.Forget()
+	require.NoError(t, err)
+	require.False(t, had)
 
 	for range 2 {
 		_, err = s.Write([]string{"a"}, time.Unix(1, 0).UTC())
@@ -54,11 +55,30 @@ func TestStore(t *testing.T) {
 	require.Nil(t, d, "a decision of its own")
 	_, err = s.About(Twin).Write(Unconfined(&spec.Project{Setup: spec.Setup{Command: []string{"make", "deps"}}}), time.Unix(1, 0).UTC())
 	require.NoError(t, err)
-	require.NoError(t, s.Forget())
-	require.NoFileExists(t, filepath.Join(dir, "id.json"))
 	d, err = s.About(Twin).Read()
 	require.NoError(t, err)
 	require.Equal(t, []string{"outside the sandbox, as you: setup: make deps"}, d.Requests)
+	had, err = s.Forget()
+	require.NoError(t, err)
+	require.True(t, had)
+	left, err = os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left, "those about other subjects too")
+}
+
+// Two lists of a subject each keep their decision, and one that no person has seen has none.
+func TestEachListOfASubjectHasItsDecision(t *testing.T) {
+	t.Parallel()
+	s := open(t, t.TempDir(), "id", "/r/.git")
+	for _, list := range [][]string{{"a"}, {"b"}} {
+		_, err := s.List(Roles, list).Write(list, time.Unix(1, 0).UTC())
+		require.NoError(t, err)
+	}
+	for _, list := range [][]string{{"a"}, {"b"}, {"a", "b"}} {
+		d, err := s.List(Roles, list).Read()
+		require.NoError(t, err)
+		require.Equal(t, len(list) == 1, d.Covers(list))
+	}
 }
 
 func TestStoreReadsNothingElse(t *testing.T) {

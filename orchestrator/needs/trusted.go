@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"strings"
 	"time"
@@ -112,14 +111,24 @@ func RolesTrustOf(ctx context.Context, stateDir, dir string, files []configs.Fil
 		return t, nil
 	}
 	t, err = TrustOf(ctx, stateDir, dir, granted, nil)
-	return t, errors.Join(err, t.about(trust.Roles))
+	if t.store != nil {
+		t.store = t.store.List(trust.Roles, granted)
+	}
+	return t, errors.Join(err, t.again())
 }
 
 // about compares the requests with the decision about another subject.
 func (t *Trust) about(subject string) error {
-	t.Trusted, t.Agreed, t.Changes = false, time.Time{}, nil
 	if t.store != nil {
 		t.store = t.store.About(subject)
+	}
+	return t.again()
+}
+
+// again compares the requests with the decision of another place.
+func (t *Trust) again() error {
+	t.Trusted, t.Agreed, t.Changes = false, time.Time{}, nil
+	if t.store != nil {
 		t.compare()
 	}
 	return t.Fault
@@ -150,13 +159,5 @@ func (t *Trust) Revoke() (had bool, err error) {
 	if t.store == nil {
 		return false, t.Fault
 	}
-	for _, s := range []*trust.Store{t.store, t.store.About(trust.Twin), t.store.About(trust.Pins), t.store.About(trust.Roles)} {
-		switch forgot := s.Forget(); {
-		case forgot == nil:
-			had = true
-		case !errors.Is(forgot, fs.ErrNotExist):
-			err = errors.Join(err, forgot)
-		}
-	}
-	return had && err == nil, err
+	return t.store.Forget()
 }
