@@ -19,6 +19,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 	"github.com/pelletier/go-toml/v2"
 
+	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator/console/display"
 )
@@ -93,7 +94,7 @@ func (s *mcpServer) install(ctx context.Context, name string, repoGiven, yes boo
 	if filepath.Ext(path) == ".toml" {
 		into = c.intoTOML
 	}
-	at, add, err := into(had, entry)
+	at, add, err := fitting(had, entry, into)
 	place := fmt.Sprintf("%s:%d", display.Sanitize(path), 1+bytes.Count(had[:at], []byte("\n")))
 	if err != nil {
 		return usage.Errorf("%s: %v; nothing was changed", place, err)
@@ -102,7 +103,12 @@ func (s *mcpServer) install(ctx context.Context, name string, repoGiven, yes boo
 		_, err := fmt.Fprintln(s.Out, place+": this server is there already")
 		return err
 	}
-	fmt.Fprintf(s.Out, "%s:\n+%s\n", place, strings.ReplaceAll(strings.Trim(add, "\n"), "\n", "\n+"))
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o200 == 0 {
+		return usage.Errorf("%s is read-only, and stays as it is: allow it with chmod u+w %[1]s, or add the entry where that file is "+
+			"made", text.Shell(path))
+	}
+	shown := strings.ReplaceAll(strings.Trim(add, "\r\n"), "\r", "")
+	fmt.Fprintf(s.Out, "%s:\n+%s\n", place, strings.ReplaceAll(shown, "\n", "\n+"))
 	switch {
 	case yes:
 	case !s.Interactive():
@@ -159,6 +165,18 @@ func (c *client) standing(settings, entry map[string]any) (has bool, err error) 
 	return has, err
 }
 
+// fitting is what to add to settings, and where, behind a mark of the byte order and with their ends of lines.
+func fitting(
+	had []byte, entry map[string]any, into func([]byte, map[string]any) (int, string, error),
+) (at int, add string, err error) {
+	plain := bytes.TrimPrefix(had, []byte("\ufeff"))
+	at, add, err = into(plain, entry)
+	if bytes.Contains(had, []byte("\r\n")) {
+		add = strings.ReplaceAll(add, "\n", "\r\n")
+	}
+	return at + len(had) - len(plain), add, err
+}
+
 // intoTOML is the table to append, and where; "" where it is there. An error is about that place.
 func (c *client) intoTOML(had []byte, entry map[string]any) (at int, add string, err error) {
 	var settings map[string]any
@@ -181,11 +199,16 @@ func (c *client) intoTOML(had []byte, entry map[string]any) (at int, add string,
 
 // intoJSON is the entry as the first of the table of servers, and where; "" where it is there. An error is about that place.
 func (c *client) intoJSON(had []byte, entry map[string]any) (at int, add string, err error) {
-	if len(bytes.TrimSpace(had)) == 0 {
-		_, add, err = c.intoJSON([]byte("{}"), entry)
-		return len(had), "{" + add + "}\n", err
-	}
 	plain := uncommented(had)
+	if len(bytes.TrimSpace(plain)) == 0 {
+		_, add, err = c.intoJSON([]byte("{}"), entry)
+		if plain = bytes.TrimRight(had, " \t"); len(plain) > 0 && plain[len(plain)-1] != '\n' {
+			add = "\n{" + add + "}\n" // below a comment
+		} else {
+			add = "{" + add + "}\n"
+		}
+		return len(had), add, err
+	}
 	var settings map[string]any
 	wrong := new(json.SyntaxError)
 	if err = json.Unmarshal(plain, &settings); err != nil || settings == nil {

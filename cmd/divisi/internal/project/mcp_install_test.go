@@ -11,7 +11,7 @@ import (
 
 // put is a text with the insertion of an entry.
 func put(had string, into func([]byte, map[string]any) (int, string, error)) (string, error) {
-	at, add, err := into([]byte(had), testEntry)
+	at, add, err := fitting([]byte(had), testEntry, into)
 	return had[:at] + add + had[at:], err
 }
 
@@ -47,10 +47,29 @@ func TestAnEntryIsPutIntoSettingsThatStay(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, has, again)
 	}
-	for _, had := range []string{"", "\n \n"} {
+	for _, had := range []string{"", "\n \n", "// mine", "// mine\n", "/* mine */ ", "\ufeff// mine\r\n"} {
 		has, err := put(had, c.intoJSON)
 		require.NoError(t, err)
-		require.True(t, json.Valid([]byte(has)))
+		require.True(t, strings.HasPrefix(has, had))
+		require.True(t, json.Valid(uncommented([]byte(strings.TrimPrefix(has, "\ufeff")))), has)
+	}
+}
+
+// A mark of the byte order stays the first, and every line ends as those of the file.
+func TestAnEntryKeepsTheFormOfTheFile(t *testing.T) {
+	t.Parallel()
+	c := client{servers: "servers"}
+	for had, into := range map[string]func([]byte, map[string]any) (int, string, error){
+		"\ufeff{\r\n  \"a\": 1\r\n}\r\n": c.intoJSON, "\ufeffa = 1\r\n": c.intoTOML,
+	} {
+		has, err := put(had, into)
+		require.NoError(t, err)
+		require.True(t, strings.HasPrefix(has, "\ufeff"))
+		require.Equal(t, 1, strings.Count(has, "\ufeff"))
+		require.NotContains(t, strings.ReplaceAll(has, "\r\n", ""), "\n", has)
+		again, err := put(has, into)
+		require.NoError(t, err)
+		require.Equal(t, has, again)
 	}
 }
 
