@@ -114,7 +114,9 @@ func (s *State) spend(e *contextscope.Event, a *Attempt, d *wire.Spent, now time
 	if d.Reserved == nil {
 		s.Spent[e.Worker], s.Booked = s.Spent[e.Worker].Add(spec.Sum{Money: d.Booked}), s.Booked.Plus(d.Booked)
 	}
-	if s.Budget.Money && d.Call == "" && d.Booked == 0 && d.Total() > 0 {
+	// A program that calls its service itself is booked at its end; the calls of all others are in calls of their own.
+	own := s.Spec.Roles[a.Role].Usage != "" && s.Spec.Roles[a.Role].Gateway == ""
+	if own && s.Budget.Money && d.Booked == 0 && d.Total() > 0 {
 		s.Exhausted = Exhausted{fmt.Sprintf("what the program of %s has used of %s %s: the run can go on with a budget in tokens",
 			wire.AgentID(e.Task, e.Attempt), cmp.Or(d.Model, "its model"), spec.NoPrice), e.Pos}
 	}
