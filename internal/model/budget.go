@@ -18,6 +18,8 @@ const (
 	bytesPerToken = 3.5
 	// leastOutput is the answer that is reserved at least for a call whose answer can be bounded, in tokens.
 	leastOutput = 4096
+	// unknownWindow is the window of a model that is not known, in tokens: none has a larger one.
+	unknownWindow = 1 << 20
 	// fairShare is the part of what is free that one call reserves for an answer that can be bounded.
 	fairShare = 4
 	// maxTold bounds how many requests are kept whose tokens a model has told, maxBodies what they have together, in bytes.
@@ -33,8 +35,12 @@ type Need struct {
 	Of, Model, Tier string
 	Body            []byte
 	Output, Least   int
-	// AnyTier reports that the service may serve it in any tier, Linked that the prompt has what the body only names.
-	AnyTier, Linked bool
+	// AnyTier reports that the service may serve it in any tier.
+	AnyTier bool
+	// Windows is how many prompts of the model's whole window it may take, 0 where the body bounds it; Why says why it needs so
+	// much.
+	Windows int
+	Why     string
 }
 
 // Reserved is what a budget has reserved for a call: the tokens that its prompt and its answer have at most, and their amount.
@@ -125,8 +131,12 @@ func (b *Budget) try(a Need) (r Reserved, settled <-chan struct{}, err *Error) {
 		b.reserved += r.Amount
 		return r, nil, nil
 	}
-	err = &Error{Class: OverBudget, Message: fmt.Sprintf("the call needs about %s; %s of %s are spent",
-		b.limit.Figure(r.Amount)+b.limit.Unit(), b.limit.Figure(b.spent), b.limit.Figure(b.limit.Amount))}
+	why := ""
+	if a.Why != "" {
+		why = " (" + a.Why + ")"
+	}
+	err = &Error{Class: OverBudget, Message: fmt.Sprintf("the call needs about %s%s; %s of %s are spent",
+		b.limit.Figure(r.Amount)+b.limit.Unit(), why, b.limit.Figure(b.spent), b.limit.Figure(b.limit.Amount))}
 	if b.reserved == 0 {
 		return r, nil, err
 	}
@@ -158,8 +168,12 @@ func (b *Budget) sized(a Need) (Reserved, *Error) {
 // promptOf is the most tokens that a request has. A token has a byte at least; of a request that continues another one only what
 // is new counts so. The caller holds mu.
 func (b *Budget) promptOf(n *Need) int {
-	if n.Linked {
-		return max(len(n.Body), Lookup(n.Model).Window)
+	if n.Windows > 0 && b.limited() {
+		info := Lookup(n.Model)
+		if !info.Known {
+			info.Window = max(info.Window, unknownWindow)
+		}
+		return max(len(n.Body), n.Windows*info.Window)
 	}
 	most := len(n.Body)
 	if own, known := b.told[n.Of]; known && own.model == n.Model {
@@ -239,7 +253,7 @@ func (b *Budget) Settle(r *Reserved, used spec.Usage, tier string, guess bool) s
 	amount := b.amount(r, used, tier)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if used.Calls == 1 && !guess && !r.Linked {
+	if used.Calls == 1 && !guess && r.Windows == 0 {
 		b.learn(r, used.Prompt)
 	}
 	b.reserved -= r.Amount

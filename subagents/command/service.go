@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +33,9 @@ type service struct {
 	c       *Executor
 	gateway *gateway.Gateway
 	ctx     context.Context //nolint:containedctx // of the attempt: calls come on goroutines of their own
+
+	// calls is held by each call under way: a program that ends does not wait for the end of its calls.
+	calls sync.RWMutex
 
 	mu sync.Mutex
 	// unpaid is why a use could not be noted, refused why the budget or a quota allowed a call no more.
@@ -76,8 +80,13 @@ func (s *service) own() sandbox.Own {
 		return sandbox.Own{}
 	}
 	token := rand.Text()
+	calls := s.gateway.For(gateway.Attempt{Token: token, Begin: s.begin, Wait: s.wait, Refused: s.refuse})
 	return sandbox.Own{
-		Handler: s.gateway.For(gateway.Attempt{Token: token, Begin: s.begin, Wait: s.wait, Refused: s.refuse}),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			s.calls.RLock()
+			defer s.calls.RUnlock()
+			calls.ServeHTTP(w, r)
+		}),
 		Environ: func(address string) []string { return s.gateway.Environ(address, token) },
 	}
 }
@@ -146,6 +155,8 @@ func Cut(events []contextscope.Event) ([]wire.Spent, error) {
 
 // fault is why a use could not be noted; nil where all was.
 func (s *service) fault() error {
+	s.calls.Lock()
+	defer s.calls.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.unpaid
@@ -161,6 +172,8 @@ func (s *service) refuse(why *model.Error) {
 
 // outside is why the budget, or a quota, let the program do no more: no fault of its own. It is nil where neither did.
 func (s *service) outside() *model.Error {
+	s.calls.Lock()
+	defer s.calls.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refused == nil || s.refused.Class == model.Invalid {
@@ -171,6 +184,8 @@ func (s *service) outside() *model.Error {
 
 // denied is the newest call that the gateway does not pass on, as the end of a fault's message.
 func (s *service) denied() string {
+	s.calls.Lock()
+	defer s.calls.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refused == nil {

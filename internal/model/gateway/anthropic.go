@@ -21,6 +21,7 @@ var anthropic = form{
 		case at == "/v1/messages":
 			r, ok := fieldsOf(body)
 			c := &call{path: at, model: get[string](r, "model", &ok), most: get[int](r, "maxtokens", &ok)}
+			c.weigh(r, &ofAnthropic)
 			return c.where(ok)
 		case at == "/v1/messages/count_tokens":
 			return &call{path: at, free: true}

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"divisi/internal/model"
 	"divisi/internal/spec"
 )
@@ -51,13 +53,22 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		d.refuse(w, http.StatusUnauthorized, kindToken, "the token is not that of this attempt")
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		d.refuse(w, http.StatusRequestEntityTooLarge, kindRequest, "the request could not be read: "+err.Error())
-		return
+	var body []byte
+	c, why := d.callOf(r, []byte("{}")) // before its body is read
+	if c != nil && !c.reads {
+		var done func()
+		var err error
+		if body, done, err = read(w, r); err != nil {
+			d.refuse(w, http.StatusRequestEntityTooLarge, kindRequest, "the request could not be read: "+err.Error())
+			return
+		}
+		defer done()
+		c, why = d.callOf(r, body)
 	}
-	c, why := d.callOf(r, body)
-	if c == nil {
+	if c != nil {
+		why = d.denies(c)
+	}
+	if why != "" {
 		d.attempt.Refused(model.Invalidf("%s", why))
 		d.refuse(w, http.StatusNotFound, kindRequest, why)
 		return
@@ -70,6 +81,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	use, pay := Use{Model: c.model, Usage: reserved.Usage(), Bytes: len(body), Booked: reserved.Money}, func(Use) {}
 	if !c.free {
+		var err error
 		if pay, err = d.attempt.Begin(use); err != nil {
 			d.settle(&reserved, &Use{})
 			d.refuse(w, http.StatusForbidden, kindBudget, "the call could not be noted, and is not made")
@@ -130,14 +142,54 @@ func (d *door) callOf(r *http.Request, body []byte) (c *call, why string) {
 		return nil, fmt.Sprintf("the gateway passes calls of models on, and no %s %s", r.Method, r.URL.Path)
 	case r.Method != method:
 		return nil, "a call of a model is a POST"
-	case !c.free && !d.allows(c.model):
-		return nil, fmt.Sprintf("the role allows no model %q: its models are %s", c.model, strings.Join(d.service.Models, ", "))
-	case c.most < 0 || c.most > maxOutput:
-		return nil, fmt.Sprintf("no answer has %d tokens", c.most)
-	case c.answers < 0 || c.answers > maxAnswers:
-		return nil, fmt.Sprintf("no call has %d answers", c.answers)
 	}
 	return c, ""
+}
+
+// denies is why a call is not passed on; empty where it is.
+func (d *door) denies(c *call) string {
+	switch {
+	case !c.free && !d.allows(c.model):
+		return fmt.Sprintf("the role allows no model %q: its models are %s", c.model, strings.Join(d.service.Models, ", "))
+	case c.most < 0 || c.most > maxOutput:
+		return fmt.Sprintf("no answer has %d tokens", c.most)
+	case c.answers < 0 || c.answers > maxAnswers:
+		return fmt.Sprintf("no call has %d answers", c.answers)
+	}
+	return ""
+}
+
+// flight bounds the bytes of all requests that the process holds, maxRead the time in which one is read.
+var flight = semaphore.NewWeighted(2 * maxBody)
+
+const maxRead = 2 * time.Minute
+
+// read reads a request, once there is room for it; done gives the room back.
+func read(w http.ResponseWriter, r *http.Request) (body []byte, done func(), err error) {
+	room := int64(maxBody)
+	if r.ContentLength > room {
+		return nil, nil, fmt.Errorf("it has more than %d bytes", maxBody)
+	} else if r.ContentLength >= 0 {
+		room = r.ContentLength
+	}
+	if err := flight.Acquire(r.Context(), room); err != nil {
+		return nil, nil, err
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(maxRead)) // a connection without deadlines is read without one
+	var all bytes.Buffer
+	if r.ContentLength > 0 {
+		all.Grow(int(room) + bytes.MinRead)
+	}
+	_, err = all.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		flight.Release(room)
+		return nil, nil, err
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	held := int64(all.Len())
+	flight.Release(room - held)
+	return all.Bytes(), func() { flight.Release(held) }, nil
 }
 
 // pass sends a request until it is answered, and passes the answer on.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
 )
 
@@ -38,6 +37,9 @@ type call struct {
 	model string
 	// most is the bound of each of its answers in tokens, 0 where it names none; answers is how many it wants, 0 for one.
 	most, answers int
+	// windows is how many prompts of a whole window it may take, 0 for one that its bytes bound; why is the reason.
+	windows int
+	why     string
 	// free reports that the call asks for no answer of a model, such as a list of models or a count of tokens; reads that it is a
 	// GET, and not a POST.
 	free, reads bool
@@ -88,11 +90,6 @@ func get[T any](r request, name string, ok *bool) (value T) {
 	}
 	return value
 }
-
-// links are fields with which a service adds to a prompt what the request only names, and letters that are written as numbers,
-// which could hide one.
-var links = lazyregexp.New(`(?i)"(previous_?response_?id|file_?(id|ur[il])|cached_?content|image_?url)"\s*:\s*["{]|` +
-	`"type"\s*:\s*"(url|web_|file_search|code_)|"(google_?search|url_?context|code_?execution)"\s*:\s*\{|\\u00[4-7]`)
 
 // bearer is the token of an Authorization header.
 func bearer(h http.Header) string {

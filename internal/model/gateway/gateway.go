@@ -106,15 +106,26 @@ func (g *Gateway) allows(name string) bool {
 
 // reserve takes what a call needs from the budget, for which it may wait.
 func (g *Gateway) reserve(ctx context.Context, a *Attempt, c *call, body []byte) (model.Reserved, *model.Error) {
-	need := model.Need{
-		Of: a.Token, Model: c.model, Body: body, Output: cmp.Or(c.most, model.Lookup(c.model).MaxOutput) * max(1, c.answers),
-		AnyTier: true,
+	info := model.Lookup(c.model)
+	need := model.Need{Of: a.Token, Model: c.model, Body: body, AnyTier: true, Windows: c.windows, Why: c.why}
+	most := cmp.Or(c.most, info.MaxOutput)
+	if c.most == 0 && !info.Known {
+		most, need.Why = info.Window, "it does not bound its answer, and the model is not known: set the most tokens of an answer"
 	}
+	need.Output = most * max(1, c.answers)
 	if c.free || g.budget == nil {
 		return model.Reserved{Need: need, Prompt: model.EstimateBytes(len(body))}, nil
 	}
-	need.Linked = links.Match(body)
-	return g.budget.Reserve(ctx, need, func(why string) {
+	if need.Windows == 0 && links.Match(body) {
+		need.Windows, need.Why = 1, cmp.Or(need.Why, "it has an image, a file, or what the service adds to it")
+	}
+	var waited string
+	r, fault := g.budget.Reserve(ctx, need, func(why string) {
+		waited = why
 		a.Wait(spec.Wait{For: spec.WaitBudget, Model: c.model, Why: why})
 	})
+	if fault != nil && fault.Class == model.Cancelled { // no fault of the program's: nothing but the budget made it wait
+		fault = &model.Error{Class: model.OverBudget, Message: strings.TrimPrefix(waited+"; the program gave up waiting", "; ")}
+	}
+	return r, fault
 }

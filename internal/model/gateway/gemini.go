@@ -31,7 +31,9 @@ var gemini = form{
 				config, ok = fieldsOf(raw)
 			}
 			most, answers := get[int](config, "maxoutputtokens", &ok), get[int](config, "candidatecount", &ok)
-			return (&call{model: name, most: most, answers: answers}).where(ok)
+			c := &call{model: name, most: most, answers: answers}
+			c.weigh(r, &ofGemini)
+			return c.where(ok)
 		case method == "":
 			return &call{free: true, reads: true}
 		case method == "countTokens":

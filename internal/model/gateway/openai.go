@@ -30,6 +30,7 @@ var openAI = form{
 					c.most = most
 				}
 			}
+			c.weigh(r, &ofOpenAI)
 			return c.where(ok)
 		case path == "/models", strings.HasPrefix(path, "/models/"):
 			return &call{free: true, reads: true}
