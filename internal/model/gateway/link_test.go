@@ -94,7 +94,7 @@ func TestWhatAnAgentSendsIsNoLink(t *testing.T) {
 	}
 }
 
-// An answer without a bound, of a model of which no bound is known, can fill a window.
+// An answer without a bound, of a model that is not known, can fill a window.
 func TestAnUnknownModelWithoutABound(t *testing.T) {
 	t.Parallel()
 	a := asks[spec.GatewayOpenAI]
