@@ -11,9 +11,9 @@ import (
 
 // links are parts of a conversation whose tokens its bytes do not bound: what the service adds of its own, images, documents and
 // sound; and letters that are written as numbers, which could hide one.
-var links = lazyregexp.New(`(?i)"(previous_?response_?id|file_?(id|ur[il]|data)|cached_?content|image_?url|inline_?data|input_?audio)"` +
-	`\s*:\s*["{]|"type"\s*:\s*"(url|base64|file|input_(image|file|audio)|image_gen|container_|web_|file_search|code_|mcp_|server_)` +
-	`|\\u00[4-7]`)
+var links = lazyregexp.New(`(?i)"(previous_?response_?id|file_?(id|ur[il]|data)|cached_?content|image_?url|inline_?data|` +
+	`input_?audio)"\s*:\s*["{]|"type"\s*:\s*"(url|base64|file|input_(image|file|audio)|image_gen|container_|web_|file_search|` +
+	`code_|mcp_|server_)|\\u00[4-7]`)
 
 // known is what a request may have whose tokens are bounded by its bytes: fields, types of tools, or fields of them, and types of
 // what it continues. All else may enlarge its prompt. rounds is how often the service asks its model at most for one call whose
@@ -30,10 +30,10 @@ var ofAnthropic = known{
 }
 
 var ofOpenAI = known{
-	fields: strings.Fields(`model input instructions maxoutputtokens maxcompletiontokens maxtokens messages stream streamoptions store
-		include metadata n temperature topp toplogprobs logprobs logitbias tools toolchoice paralleltoolcalls functions functioncall
-		text reasoning reasoningeffort verbosity responseformat stop seed user safetyidentifier promptcachekey promptcacheretention
-		servicetier truncation presencepenalty frequencypenalty clientmetadata`),
+	fields: strings.Fields(`model input instructions maxoutputtokens maxcompletiontokens maxtokens messages stream streamoptions
+		store include metadata n temperature topp toplogprobs logprobs logitbias tools toolchoice paralleltoolcalls functions
+		functioncall text reasoning reasoningeffort verbosity responseformat stop seed user safetyidentifier promptcachekey
+		promptcacheretention servicetier truncation presencepenalty frequencypenalty clientmetadata`),
 	tools: []string{"function", "custom", "local_shell", "apply_patch"},
 	items: strings.Fields(`message function_call function_call_output custom_tool_call custom_tool_call_output local_shell_call
 		local_shell_call_output apply_patch_call apply_patch_call_output`),
@@ -41,8 +41,9 @@ var ofOpenAI = known{
 }
 
 var ofGemini = known{
-	fields: strings.Fields(`model contents systeminstruction tools toolconfig safetysettings generationconfig labels servicetier`),
-	tools:  []string{"functiondeclarations"}, rounds: 10,
+	fields: strings.Fields(`model contents systeminstruction tools toolconfig safetysettings generationconfig labels
+		servicetier`),
+	tools: []string{"functiondeclarations"}, rounds: 10,
 }
 
 // weigh notes how many windows of its model a call may take because of what is not known.

@@ -141,7 +141,9 @@ func TestBodiesAreReadWhereThereIsRoom(t *testing.T) {
 	require.NoError(t, err)
 	door := g.For(gateway.Attempt{Token: token, Wait: func(spec.Wait) {}, Refused: func(*model.Error) {}})
 	for _, c := range []struct{ method, path, token string }{
-		{http.MethodPost, "/v1/messages", "other"}, {http.MethodPost, "/v1/files", token}, {http.MethodGet, "/v1/messages", token},
+		{http.MethodPost, "/v1/messages", "other"},
+		{http.MethodPost, "/v1/files", token},
+		{http.MethodGet, "/v1/messages", token},
 		{http.MethodGet, "/v1/models", token},
 	} {
 		body := &unread{}
