@@ -97,11 +97,14 @@ func (b *Budget) UnmarshalText(text []byte) error {
 		if !ok || strings.Trim(amount, "0123456789.") != "" {
 			return fmt.Errorf("%q %w", written, errBudget)
 		}
+		if value.Sign() == 0 {
+			return fmt.Errorf("%q is no limit: leave the budget out, or write 0 for none", written)
+		}
 		value.Mul(value, new(big.Rat).SetInt64(int64(Dollar)))
 		if !value.IsInt() || value.Cmp(new(big.Rat).SetInt64(int64(MaxMoney))) > 0 {
 			return fmt.Errorf("%s is out of range", written)
 		}
-		*b = Budget{Amount: value.Num().Int64(), Money: value.Sign() > 0}
+		*b = Budget{Amount: value.Num().Int64(), Money: true}
 		return nil
 	}
 	n, err := strconv.ParseInt(strings.ReplaceAll(written, "_", ""), 10, 64)

@@ -11,7 +11,7 @@ func TestBudgets(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Budget{
 		"0": {}, "2_000_000": Tokens(2_000_000), "5usd": {5 * int64(Dollar), true}, "$5": {5 * int64(Dollar), true},
-		"0.000000000001usd": {1, true}, "0usd": {},
+		"0.000000000001usd": {1, true},
 	} {
 		b, err := ParseBudget(text)
 		require.NoError(t, err, text)
@@ -24,7 +24,7 @@ func TestBudgets(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "-5", "-5usd", "$-5", "5eur", "€5", "usd", "1/2usd", "1e3usd", "5.5", "0.0000000000001usd", "1000001usd", "x", "1.2.3usd",
-		"99999999999999999999",
+		"99999999999999999999", "0usd", "$0", "$0.00", "0.0USD",
 	} {
 		_, err := ParseBudget(text)
 		require.Error(t, err, text)
