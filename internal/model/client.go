@@ -90,6 +90,7 @@ func (m *client) Generate(ctx context.Context, req *Request) iter.Seq2[Event, er
 				c.settle(c.hop.reserved.Usage())
 			}
 			c.settle(spec.Usage{})
+			c.noteEnds()
 		}()
 		res, err := c.run(ctx)
 		switch {
@@ -118,6 +119,8 @@ type loop struct {
 	wasted spec.Usage
 	// estimated reports that some of it is what was reserved, guessed that the newest send's is.
 	estimated, guessed bool
+	// ends are those of the sends that are booked.
+	ends []Noted
 	// void reports that deltas were shown which count no more.
 	void bool
 

@@ -117,8 +117,14 @@ func TestWastedTriesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := scripted(t, `rules: [{steps: [{fault: empty_candidate, times: 1, text: a, usage: {prompt: 100, output: 5}}]}]`)
 		budget := model.NewBudget(spec.Tokens(1_000_000), 1000, nil)
-		res, err := modeltest.Collect(t.Context(), model.New(m, model.Policy{Budget: budget}), modeltest.Ask("t", "x"))
+		var begun []bool
+		ctx := model.WithNotes(t.Context(), func(n model.Noted) error {
+			begun = append(begun, n.Reserved != nil)
+			return nil
+		})
+		res, err := modeltest.Collect(ctx, model.New(m, model.Policy{Budget: budget}), modeltest.Ask("t", "x"))
 		require.Nil(t, err)
+		require.Equal(t, []bool{true, true, false, false}, begun, "what the first try had reserved stands while the second one waits")
 		require.Equal(t, 105, res.Usage.Total())
 		require.Equal(t, 105, res.Wasted.Total())
 		require.Equal(t, 1210, budget.Spent(), "the seed, the waste and the answer")

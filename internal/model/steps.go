@@ -68,10 +68,19 @@ func WithNotes(ctx context.Context, note func(Noted) error) context.Context {
 func (c *loop) settle(used spec.Usage) {
 	if c.hop.reserved != nil {
 		booked := c.policy.Budget.Settle(c.hop.reserved, used, c.now.Tier, c.guessed)
-		if note, noted := c.ctx.Value(noteKey{}).(func(Noted) error); noted {
-			_ = note(Noted{Call: c.hop.call, Booked: booked, Model: c.now.Model, Tier: c.now.Tier}) // it counts as reserved then
-		}
+		c.ends = append(c.ends, Noted{Call: c.hop.call, Booked: booked, Model: c.now.Model, Tier: c.now.Tier})
 		c.hop.reserved, c.guessed = nil, false
+	}
+}
+
+// noteEnds notes the ends of all sends, once the caller is told what they have used: a process that is killed before, in a long
+// wait for the next send, leaves what they had reserved.
+func (c *loop) noteEnds() {
+	note, noted := c.ctx.Value(noteKey{}).(func(Noted) error)
+	for _, end := range c.ends {
+		if noted {
+			_ = note(end) // it counts as reserved then
+		}
 	}
 }
 
