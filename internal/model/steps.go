@@ -48,39 +48,12 @@ func (c *loop) reserve(ctx context.Context) *Error {
 	return nil
 }
 
-type noteKey struct{}
-
-// Noted is the beginning of a call under a budget, with what it has Reserved, or its end, with the money that is Booked.
-type Noted struct {
-	Call        string
-	Reserved    *Reserved
-	Booked      spec.Money
-	Model, Tier string
-}
-
-// WithNotes returns a context whose calls under a budget are noted before they are sent, and when they are booked, on the
-// goroutine of the call: what is not noted is not sent.
-func WithNotes(ctx context.Context, note func(Noted) error) context.Context {
-	return context.WithValue(ctx, noteKey{}, note)
-}
-
 // settle books what a send has used, before the next one is made.
 func (c *loop) settle(used spec.Usage) {
 	if c.hop.reserved != nil {
 		booked := c.policy.Budget.Settle(c.hop.reserved, used, c.now.Tier, c.guessed)
 		c.ends = append(c.ends, Noted{Call: c.hop.call, Booked: booked, Model: c.now.Model, Tier: c.now.Tier})
 		c.hop.reserved, c.guessed = nil, false
-	}
-}
-
-// noteEnds notes the ends of all sends, once the caller is told what they have used: a process that is killed before, in a long
-// wait for the next send, leaves what they had reserved.
-func (c *loop) noteEnds() {
-	note, noted := c.ctx.Value(noteKey{}).(func(Noted) error)
-	for _, end := range c.ends {
-		if noted {
-			_ = note(end) // it counts as reserved then
-		}
 	}
 }
 
