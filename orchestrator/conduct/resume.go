@@ -196,8 +196,8 @@ func allowed(st *run.State, o *ResumeOptions) error {
 		return usage.Wrong("budget %s is for the whole run, which has used %s already", o.Budget.Text(),
 			o.Budget.Figure(o.Budget.Of(used))+o.Budget.Unit())
 	case o.Budget != nil && o.Budget.Money && !st.Budget.Money && used.Tokens > 0:
-		return usage.Wrong("budget %s: run %s began with one in tokens, or none, and has booked no money for its %d tokens: give one "+
-			"in tokens", o.Budget.Text(), id, used.Tokens)
+		return usage.Wrong("budget %s: run %s began with one in tokens, or none, and has booked no money for its %d tokens: "+
+			"give one in tokens", o.Budget.Text(), id, used.Tokens)
 	case !o.AllowUnverified:
 		return needs.Provable(&st.Agenda, &st.Proofs)
 	}

@@ -15,7 +15,7 @@ import (
 func TestABudgetIsToldAndRaised(t *testing.T) {
 	t.Parallel()
 	l := started(t, func(s *run.Spec) { s.Budget = spec.Budget{Amount: 1000, Money: true} })
-	use := func(money spec.Money) { l.Append("", run.Data{Budget: &l.Budget, Booked: money}) }
+	use := func(money spec.Money) { l.Booked = money }
 	use(799)
 	require.Empty(t, phase.TellBudget(l.State))
 	use(800)

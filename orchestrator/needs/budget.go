@@ -22,8 +22,8 @@ func Priced(s *run.Spec, b spec.Budget) error {
 	for _, name := range programs(s) {
 		role := s.Roles[name]
 		if role.Usage == spec.AgentCodex && role.Gateway == "" {
-			return usage.Errorf("the budget is in money, and the program of role %s tells no price of what it uses: give the role "+
-				"gateway: %s, or a budget in tokens", name, spec.GatewayOpenAI)
+			return usage.Errorf("the budget is in money, and the program of role %s tells no price of what it uses: give the "+
+				"role gateway: %s, or a budget in tokens", name, spec.GatewayOpenAI)
 		}
 		for _, m := range role.Models {
 			list = append(list, need{m, "models of role " + name})

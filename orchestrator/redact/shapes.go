@@ -81,8 +81,8 @@ var (
 		"tail":     hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
 	})
 
-	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget booked said file roles project head ref "+
-		"dispatch void line keys crew at quarantine reproved unserved made outage own", fields{
+	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget said file roles project "+
+		"head ref dispatch void line keys crew at quarantine reproved unserved made outage own", fields{
 		"spec": order, "reason": begun, "baseline": each((*Redactor).receipt),
 		"other": object("environment", fields{"baseline": each((*Redactor).receipt), "lacks": each(masked)}),
 		"known": each((*Redactor).receipt), "final": each((*Redactor).receipt), "flaky": each(signatures), "names": each(masked),

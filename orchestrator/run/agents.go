@@ -94,6 +94,17 @@ func (s *Agents) Fits(role string) bool {
 	return forecast <= float64(s.Budget.Amount-used)
 }
 
+// limit folds another budget, and what the run was told of it.
+func (s *Agents) limit(d Data, pos uint64) {
+	if d.Budget != nil {
+		s.Budget, s.Said, s.Exhausted = *d.Budget, 0, Exhausted{}
+	}
+	s.Said = max(s.Said, d.Said)
+	if d.Exhausted != "" {
+		s.Exhausted = Exhausted{d.Exhausted, pos}
+	}
+}
+
 // Unpriced reports whether the budget, which is in money, allows nothing more because a model has no price: no money helps.
 func (s *Agents) Unpriced() bool { return strings.Contains(s.Exhausted.Why, spec.NoPrice) }
 

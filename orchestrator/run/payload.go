@@ -89,9 +89,8 @@ type Data struct {
 	Standing *StandingAnswer `json:"standing,omitempty"`
 	// Unlike is set, by task, when edits of landed shards turn out to be made by no other shard of their templates.
 	Unlike map[string][]Unlike `json:"unlike,omitempty"`
-	// Budget is set when a person changes it; Booked with it, to the money of all calls so far.
+	// Budget is set when a person changes it.
 	Budget *spec.Budget `json:"budget,omitempty"`
-	Booked spec.Money   `json:"booked,omitempty" maximum:"1000000000000000000"`
 	// Said is set when so many percent of the budget are told to be spent, Exhausted when it allows nothing more, to the reason.
 	// Both are over with another budget.
 	Said      int    `json:"said,omitempty"`

@@ -215,13 +215,7 @@ func (s *State) applyRun(e *contextscope.Event, d Data) {
 	s.Twin = cmp.Or(d.Twin, s.Twin)
 	s.applyDecided(e, d.Decision, d.Standing)
 	maps.Copy(s.Unlike, d.Unlike)
-	if d.Budget != nil {
-		s.Budget, s.Booked, s.Said, s.Exhausted = *d.Budget, max(s.Booked, d.Booked), 0, Exhausted{}
-	}
-	s.Said = max(s.Said, d.Said)
-	if d.Exhausted != "" {
-		s.Exhausted = Exhausted{d.Exhausted, e.Pos}
-	}
+	s.limit(d, e.Pos)
 	if d.Ref != "" {
 		s.Ref, s.Published = d.Ref, cmp.Or(d.Head, s.Head)
 	}

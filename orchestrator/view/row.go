@@ -1,9 +1,9 @@
 package view
 
 import (
-	"divisi/internal/spec"
 	"time"
 
+	"divisi/internal/spec"
 	"divisi/orchestrator/run"
 )
 

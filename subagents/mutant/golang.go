@@ -26,7 +26,8 @@ func Go(files map[string][]byte, first int, fold Fold, wanted func(Mutant) bool)
 	values := constantsOf(files, fold)
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		g := &goFile{
-			path: file, source: files[file], set: token.NewFileSet(), wanted: wanted, first: first + len(mutants), values: values, fold: fold,
+			path: file, source: files[file], set: token.NewFileSet(), wanted: wanted, first: first + len(mutants),
+			values: values, fold: fold,
 		}
 		pkg, err := g.mutate()
 		if err != nil {

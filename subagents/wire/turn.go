@@ -44,8 +44,8 @@ type Spent struct {
 	Bytes int `json:"bytes,omitempty"`
 	// Estimated reports that the answer broke off before the service had said its use: the tokens are those that were reserved.
 	Estimated bool `json:"estimated,omitempty"`
-	// Call names a call whose beginning is noted too. Its first event, before the call is sent, has no use and what it has Reserved;
-	// its last one has its use. A call without a last one was cut off.
+	// Call names a call whose beginning is noted too. Its first event, before the call is sent, has no use and what it has
+	// Reserved; its last one has its use. A call without a last one was cut off.
 	Call     string      `json:"call,omitempty"`
 	Reserved *spec.Usage `json:"reserved,omitempty"`
 }

@@ -36,8 +36,9 @@ func TestFreeCallsOnlyRead(t *testing.T) {
 			method, path, _ := strings.Cut(call, " ")
 			came := 0
 			b := newBench(t, gateway.Service{Form: form}, nil, func(w http.ResponseWriter, r *http.Request) {
-				came++
-				require.Equal(t, method, r.Method)
+				if came++; r.Method != method {
+					came = -1
+				}
 				w.WriteHeader(http.StatusOK)
 			})
 			req, err := http.NewRequestWithContext(t.Context(), method, b.door.URL+path, strings.NewReader("{}"))

@@ -11,9 +11,9 @@ import (
 
 // links are parts of a conversation whose tokens its bytes do not bound: what the service adds of its own, images, documents and
 // sound; and letters that are written as numbers, which could hide one.
-var links = lazyregexp.New(`(?i)"(previous_?response_?id|file_?(id|ur[il]|data)|cached_?content|image_?url|inline_?data|` +
-	`input_?audio)"\s*:\s*["{]|"type"\s*:\s*"(url|base64|file|input_(image|file|audio)|image_gen|container_|web_|file_search|` +
-	`code_|mcp_|server_)|\\u00[4-7]`)
+var links = lazyregexp.New(`(?i)"(previous_?response_?id|file_?(id|ur[il]|data)|cached_?content|image_?url|` +
+	`inline_?data|input_?audio)"\s*:\s*["{]|"type"\s*:\s*"(url|base64|file|input_(image|file|audio)|image_gen|` +
+	`container_|web_|file_search|code_|mcp_|server_)|\\u00[4-7]`)
 
 // known is what a request may have whose tokens are bounded by its bytes: fields, types of tools, or fields of them, and types of
 // what it continues. All else may enlarge its prompt. rounds is how often the service asks its model at most for one call whose

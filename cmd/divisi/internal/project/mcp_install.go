@@ -104,8 +104,8 @@ func (s *mcpServer) install(ctx context.Context, name string, repoGiven, yes boo
 		return err
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o200 == 0 {
-		return usage.Errorf("%s is read-only, and stays as it is: allow it with chmod u+w %[1]s, or add the entry where that file is "+
-			"made", text.Shell(path))
+		return usage.Errorf("%s is read-only, and stays as it is: allow it with chmod u+w %[1]s, or add the entry where that "+
+			"file is made", text.Shell(path))
 	}
 	shown := strings.ReplaceAll(strings.Trim(add, "\r\n"), "\r", "")
 	fmt.Fprintf(s.Out, "%s:\n+%s\n", place, strings.ReplaceAll(shown, "\n", "\n+"))

@@ -39,7 +39,8 @@ type resumeOptions struct {
 
 func (o *resumeOptions) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.TextVar(&o.budget, "budget", spec.Budget{}, "a new budget for the whole run, in tokens or dollars such as 5usd; 0 means none")
+	f.TextVar(&o.budget, "budget", spec.Budget{},
+		"a new budget for the whole run, in tokens or dollars such as 5usd; 0 means none")
 	f.BoolVar(&o.AutoApprove, "yes", false, "approve the plan without prompting")
 	f.StringVar(&o.Repo, "repo", "", "path of the repository, if it has moved")
 	f.StringVar(&o.dashboard, "dashboard", "", "serve the dashboard at this loopback address")
