@@ -127,7 +127,7 @@ rules:
 	require.Len(t, by, 2)
 	var waited []string
 	for _, e := range s.events(contextscope.KindProgress) {
-		if strings.Contains(string(e.Data), "granted to other workers") {
+		if strings.Contains(string(e.Data), "reserved for calls under way") {
 			waited = append(waited, e.Worker)
 		}
 	}
