@@ -20,7 +20,7 @@ const (
 	leastOutput = 4096
 	// unknownWindow is the window of a model that is not known, in tokens: none has a larger one.
 	unknownWindow = 1 << 20
-	// fairShare is the part of what is free that one call reserves for an answer that can be bounded.
+	// fairShare is the part of the free tokens that one call reserves for an answer that can be bounded.
 	fairShare = 4
 	// maxTold bounds how many requests are kept whose tokens a model has told, maxBodies what they have together, in bytes.
 	maxTold, maxBodies = 512, 256 << 20

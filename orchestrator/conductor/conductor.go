@@ -292,13 +292,11 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 	return []func(*run.State) []run.Action{
 		c.announceHalt, goes(phase.Preflight), goes(phase.Baseline), phase.Others, plan.ReadFile, master.Settle,
 		goes(acceptance.Settle), goes(acceptance.SettleVerify), goes(acceptance.Try), acceptance.AskUnprovable,
-		phase.SettleFlakes,
-		goes(landing.RetestWithout), goes(c.unlike),
+		phase.SettleFlakes, goes(landing.RetestWithout), goes(c.unlike),
 		goes(landing.Settle), request.Hold, goes(c.carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.later), goes(c.dispatch), goes(acceptance.Release), phase.TellBudget,
-		phase.KeepBudget(c.cfg.Interactive),
-		goes(phase.Reprove), goes(phase.Flakes), c.recall, c.askApproval, c.decide,
+		phase.KeepBudget(c.cfg.Interactive), goes(phase.Reprove), goes(phase.Flakes), c.recall, c.askApproval, c.decide,
 		goes(unspent(master.Wake)), goes(c.landedUnlike), goes(c.finish(ctx)), goes(c.idle), decision.AnnounceWait,
 	}
 }

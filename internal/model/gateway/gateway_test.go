@@ -310,8 +310,8 @@ func TestABrokenStreamCountsItsReservation(t *testing.T) {
 	require.Equal(t, spec.Usage{Calls: 1, Prompt: len(a.body), Cached: 30, Written: 5, WrittenHour: 2, Output: 100}, use.Usage)
 }
 
-// 64 clients, of which some break off and some answers lie, never take more than the budget, and what does not fit is refused in
-// words that their programs do not try again.
+// 64 clients, some of them breaking off and some answers lying, never take more than the budget, and what does not fit is
+// refused in words that their programs do not try again.
 func TestNothingAboveTheBudget(t *testing.T) {
 	t.Parallel()
 	const limit = 5_000

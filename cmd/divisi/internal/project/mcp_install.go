@@ -30,7 +30,7 @@ type client struct {
 	file, variable string
 	// servers is the table with the servers.
 	servers string
-	// here is what the program puts its directory in the place of; "" where it starts servers there.
+	// here is the variable that the program replaces by its directory; "" where it starts servers there.
 	here string
 	// more are other fields of the entry.
 	more map[string]any
@@ -50,7 +50,7 @@ func programs() string { return strings.Join(slices.Sorted(maps.Keys(clients)), 
 // ownName is the name of this server in them.
 const ownName = "divisi"
 
-// path is the file of settings; where that is a link, what it leads to, so that the link stays.
+// path is the file of settings; of a link the target, so that the link stays.
 func (c *client) path() (string, error) {
 	dir, err := os.UserHomeDir()
 	file := c.file
@@ -131,7 +131,7 @@ func (s *mcpServer) install(ctx context.Context, name string, repoGiven, yes boo
 	return err
 }
 
-// args are the arguments with which a program starts this server; here is what it puts its directory in the place of.
+// args are the arguments with which a program starts this server; here is the variable for its directory.
 func (s *mcpServer) args(here string, repoGiven bool) (args []any) {
 	flag := func(name, value string) {
 		if value != "" {
@@ -165,7 +165,7 @@ func (c *client) standing(settings, entry map[string]any) (has bool, err error) 
 	return has, err
 }
 
-// fitting is what to add to settings, and where, behind a mark of the byte order and with their ends of lines.
+// fitting returns the insertion into settings and its place, behind a mark of the byte order and with their ends of lines.
 func fitting(
 	had []byte, entry map[string]any, into func([]byte, map[string]any) (int, string, error),
 ) (at int, add string, err error) {

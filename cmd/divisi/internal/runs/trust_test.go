@@ -11,7 +11,7 @@ import (
 	"divisi/orchestrator/settings"
 )
 
-// A form may render Markdown: what a repository wrote is in a block that shows it as it is, whole or not at all.
+// A form may render Markdown: text of a repository is in a block that shows it unchanged, whole or not at all.
 func TestAQuestionIsABlockOrNone(t *testing.T) {
 	t.Parallel()
 	long := "setup, with the network: " + strings.Repeat("x", 300) + " && rm -rf ."
