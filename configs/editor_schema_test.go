@@ -199,6 +199,12 @@ func TestLeastValuesOfTheSchemasAreTheLoaders(t *testing.T) {
 		"Task.max_tokens":            {"plan", "tasks: [{id: a, role: reader, brief: b, max_tokens: N}]"},
 		"Shard.max_files":            {"plan", "tasks: [{id: a, role: reader, brief: b, shard: {by: file, max_files: N}}]"},
 		"Shard.max_tokens":           {"plan", "tasks: [{id: a, role: reader, brief: b, shard: {by: file, max_tokens: N}}]"},
+		"Task.allow_suppress": {
+			"plan", "tasks: [{id: a, role: generator, brief: b, mends: [g], allow_suppress: N}]",
+		},
+		"Shard.rounds": {
+			"plan", "tasks: [{id: a, role: generator, brief: b, mends: [g], shard: {by: finding, rounds: N}}]",
+		},
 	}
 	require.Empty(t, missing(bounded(t), texts), "a bound without a case here")
 	least := bounded(t)

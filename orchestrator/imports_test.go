@@ -28,15 +28,17 @@ var arrows = []struct {
 	{"proof", []string{"recovery", "run"}},
 	// Rules know what a failure leads to and what the gates can prove, and no other rule.
 	{"view/stats", []string{"forecast", "run"}}, // a plan is estimated by the figures that are shown
-	{"plan", []string{"forecast", "run", "view/stats"}},
-	{"schedule", []string{"proof", "recovery", "run"}},
+	{"round", []string{"run"}},                  // a leaf: when rounds end, and their tasks
+	{"plan", []string{"forecast", "round", "run", "view/stats"}},
+	{"schedule", []string{"proof", "recovery", "round", "run"}},
 	{"acceptance/testsource", nil},
 	{"acceptance/testsource/gosource", []string{"acceptance/testsource"}},
-	{"acceptance", []string{"acceptance/testsource", "acceptance/testsource/gosource", "proof", "recovery", "run"}},
+	{"acceptance/suppression", []string{"acceptance/testsource", "acceptance/testsource/gosource"}},
+	{"acceptance", []string{"acceptance/suppression", "acceptance/testsource", "acceptance/testsource/gosource", "proof", "recovery", "run"}},
 	{"outlier", []string{"acceptance/testsource"}},
 	{"landing/blame", []string{"acceptance/testsource", "recovery", "run"}}, // a leaf: which files are tests
 	{"landing/rank", []string{"run"}},
-	{"landing", []string{"landing/blame", "landing/rank", "proof", "recovery", "run"}},
+	{"landing", []string{"landing/blame", "landing/rank", "proof", "recovery", "round", "run"}},
 	{"request", []string{"recovery", "run"}},
 	{"master", []string{"recovery", "run"}},
 	{"phase", []string{"proof", "recovery", "run"}},
@@ -45,7 +47,7 @@ var arrows = []struct {
 	{"assign", []string{"master", "run"}},                         // what the master reads is sealed as its assignment
 	{"view/advice", []string{"act", "proof", "run"}},
 	{"view/result", []string{"acceptance/testsource", "decision", "landing", "proof", "run", "view/advice"}},
-	{"view", []string{"decision", "forecast", "landing", "proof", "recovery", "run", "schedule", "view/advice", "view/result", "view/stats"}},
+	{"view", []string{"decision", "forecast", "landing", "proof", "recovery", "round", "run", "schedule", "view/advice", "view/result", "view/stats"}},
 	{"view/feed", []string{"decision", "forecast", "recovery", "run", "view", "view/stats"}},
 	{"view/page", []string{"act", "decision", "landing", "run", "schedule", "view", "view/advice", "view/result", "view/stats"}},
 	{"redact", []string{"run"}},
@@ -56,7 +58,7 @@ var arrows = []struct {
 	{"store", []string{"eventlog", "forecast", "run", "view", "view/stats"}},
 	{"attempt", []string{"landing/blame", "request", "run", "store"}},
 	{"console/display", nil},
-	{"console/reports", []string{"attempt", "console/display", "forecast", "view", "view/advice", "view/feed", "view/result"}},
+	{"console/reports", []string{"attempt", "console/display", "forecast", "round", "view", "view/advice", "view/feed", "view/result"}},
 	{"console", []string{"act", "console/display", "console/reports", "view", "view/feed", "view/result", "view/stats"}},
 	{"console/board", []string{"act", "console", "console/display", "view", "view/feed", "view/page"}},
 	{"explain", []string{"assign", "console/display", "plan", "run", "store"}},
@@ -85,7 +87,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"forecast", "run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "view", "view/advice", "view/feed", "view/page", "view/result", "view/stats", "redact"}
+var pure = []string{"forecast", "run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/suppression", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "round", "view", "view/advice", "view/feed", "view/page", "view/result", "view/stats", "redact"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

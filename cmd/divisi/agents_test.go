@@ -36,4 +36,5 @@ func fakeAnthropic(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	ts.Defer(func() { s.CloseClientConnections(); s.Close() })
 	ts.Setenv("ANTHROPIC_BASE_URL", s.URL)
+	ts.Setenv("CLAUDE_CODE_CUSTOM_OAUTH_URL", s.URL)
 }

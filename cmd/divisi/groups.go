@@ -30,8 +30,8 @@ func addGroups(root *cobra.Command, g *cli.Globals) {
 	r, a, i := &p.Globals, &p.Globals.Globals, &p.Globals.Globals.Globals
 	groups := []group{
 		{"Start", []*cobra.Command{
-			runs.NewDemo(r), runs.NewInit(r), project.NewDoctor(p), project.NewNew(p), each.NewEach(r), runs.NewRun(r),
-			runs.NewPlan(r), merge.NewMerge(r),
+			runs.NewDemo(r), runs.NewInit(r), project.NewDoctor(p), project.NewNew(p), each.NewEach(r), each.NewFix(r),
+			runs.NewRun(r), runs.NewPlan(r), merge.NewMerge(r),
 		}},
 		{"Watch", []*cobra.Command{
 			inspect.NewRuns(i), inspect.NewShow(i), runs.NewWatch(r), runs.NewDashboard(r), project.NewMCP(p), inspect.NewLog(i),

@@ -70,7 +70,7 @@ func TestTrailers(t *testing.T) {
 		require.NoError(t, err)
 		return id
 	}
-	side := commit("side\n\nDivisi-Task: never\n", b.base)
+	side := commit("side\n\nDivisi-Task: side\n", b.base)
 	one := commit("land one\n\nText.\n\nDivisi-Task: one\nDivisi-Role: generator\nSee: x\nSee: y\n", b.base)
 	two := commit("land two\n\nNo trailers here.\n", one, side)
 	got, err := b.m.Trailers(t.Context(), b.base, two)
@@ -79,6 +79,7 @@ func TestTrailers(t *testing.T) {
 		{Commit: one, Parents: []string{b.base}, Subject: "land one", Trailers: map[string][]string{
 			"Divisi-Task": {"one"}, "Divisi-Role": {"generator"}, "See": {"x", "y"},
 		}},
+		{Commit: side, Parents: []string{b.base}, Subject: "side", Trailers: map[string][]string{"Divisi-Task": {"side"}}},
 		{Commit: two, Parents: []string{one, side}, Subject: "land two", Trailers: map[string][]string{}},
 	}, got)
 	got, err = b.m.Trailers(t.Context(), two, two)

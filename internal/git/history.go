@@ -12,22 +12,22 @@ import (
 // logFormat is read by parseLanded.
 const logFormat = "--format=%H%x1e%P%x1e%s%x1e%(trailers:only=true,unfold=true,key_value_separator=%x1f,separator=%x1e)"
 
-// Trailers lists the commits of base..head along the first parents, oldest first, with their trailers.
+// Trailers lists the commits of base..head, those behind a merge commit too, with their trailers: each behind its parents.
 func (r *Repo) Trailers(ctx context.Context, base, head string) ([]Landed, error) {
-	return r.landed(ctx, base, head, "", "--reverse")
+	return r.landed(ctx, base, head, "", "--reverse", "--topo-order")
 }
 
 // Log lists the newest commits of base..head along the first parents, newest first, at most limit; of one path where it is
 // not ".".
 func (r *Repo) Log(ctx context.Context, base, head, path string, limit int) ([]Landed, error) {
-	return r.landed(ctx, base, head, path, "--max-count="+strconv.Itoa(limit))
+	return r.landed(ctx, base, head, path, "--first-parent", "--max-count="+strconv.Itoa(limit))
 }
 
 func (r *Repo) landed(ctx context.Context, base, head, path string, flags ...string) ([]Landed, error) {
 	if err := checkIDs(base, head); err != nil {
 		return nil, err
 	}
-	args := append([]string{"log", "-z", "--first-parent", "--no-decorate", "--no-notes", "--no-color", logFormat}, flags...)
+	args := append([]string{"log", "-z", "--no-decorate", "--no-notes", "--no-color", logFormat}, flags...)
 	out, err := r.run(ctx, append(append(args, base+".."+head, "--"), pathspec(path)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list the commits of %s..%s: %w", base, head, err)

@@ -38,8 +38,9 @@ type Need struct {
 	// AnyTier reports that the service may serve it in any tier.
 	AnyTier bool
 	// Windows is how many prompts of the model's whole window it may take, 0 where the body bounds it; Why says why it needs so
-	// much.
+	// much. Known is the most tokens of the prompt, where another budget has found them.
 	Windows int
+	Known   int
 	Why     string
 }
 
@@ -51,6 +52,9 @@ type Reserved struct {
 	Amount int64
 	// Money is the amount where that is money.
 	Money spec.Money
+	// over is reserved in the budget above, day is the day of a pool.
+	over *Reserved
+	day  string
 }
 
 // Usage is the use of a call that takes all that is reserved.
@@ -80,6 +84,13 @@ type Budget struct {
 	asking chan struct{}
 	wanted int64
 	until  time.Time
+
+	// pool has what is spent and reserved where other processes share it, but for what it has refused; own is its limit as this
+	// process has it. over is a budget that calls fit into too.
+	pool     Pool
+	unbooked []booking
+	own      int64
+	over     *Budget
 }
 
 // NewBudget makes a budget; a resumed run has spent some already. A limit of zero or less means no limit; spending is still
@@ -100,10 +111,19 @@ func (b *Budget) Raise(amount int64) {
 
 // Reserve returns once what a call needs is reserved, or with the error of a call that does not fit although none is under way.
 // Before it waits it calls waits, once, with the reason.
-func (b *Budget) Reserve(ctx context.Context, a Need, waits func(why string)) (Reserved, *Error) {
+func (b *Budget) Reserve(ctx context.Context, a Need, waits func(why string)) (r Reserved, err *Error) {
 	if b.ask != nil {
-		return b.obtain(ctx, a, waits)
+		r, err = b.obtain(ctx, a, waits)
+	} else {
+		r, err = b.await(ctx, a, waits)
 	}
+	if err == nil && b.over != nil {
+		err = b.reserveOver(ctx, &r, waits)
+	}
+	return r, err
+}
+
+func (b *Budget) await(ctx context.Context, a Need, waits func(why string)) (Reserved, *Error) {
 	for told := false; ; told = true {
 		r, settled, err := b.try(a)
 		if settled == nil {
@@ -114,16 +134,16 @@ func (b *Budget) Reserve(ctx context.Context, a Need, waits func(why string)) (R
 		}
 		select {
 		case <-settled:
+		case <-b.again():
 		case <-ctx.Done():
 			return r, cancelled(ctx.Err())
 		}
 	}
 }
 
-// try reserves what is left. Where that is too little it returns an error, and what to wait for, if anything.
-func (b *Budget) try(a Need) (r Reserved, settled <-chan struct{}, err *Error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// fit reserves what is left. Where that is too little it returns an error, and what to wait for, if anything. The caller holds
+// mu.
+func (b *Budget) fit(a Need) (r Reserved, settled <-chan struct{}, err *Error) {
 	if r, err = b.sized(a); err != nil {
 		return r, nil, err
 	}
@@ -135,8 +155,12 @@ func (b *Budget) try(a Need) (r Reserved, settled <-chan struct{}, err *Error) {
 	if a.Why != "" {
 		why = " (" + a.Why + ")"
 	}
+	of := b.limit.Figure(b.limit.Amount)
+	if b.pool != nil {
+		of = spec.DayBudget + ", " + of + ","
+	}
 	err = &Error{Class: OverBudget, Message: fmt.Sprintf("the call needs about %s%s; %s of %s are spent",
-		b.limit.Figure(r.Amount)+b.limit.Unit(), why, b.limit.Figure(b.spent), b.limit.Figure(b.limit.Amount))}
+		b.limit.Figure(r.Amount)+b.limit.Unit(), why, b.limit.Figure(b.spent), of)}
 	if b.reserved == 0 {
 		return r, nil, err
 	}
@@ -148,6 +172,10 @@ func (b *Budget) try(a Need) (r Reserved, settled <-chan struct{}, err *Error) {
 func (b *Budget) sized(a Need) (Reserved, *Error) {
 	r := Reserved{Need: a, Prompt: b.promptOf(&a)}
 	most, known := b.most(&r)
+	if !known && b.pool != nil {
+		return r, &Error{Class: OverBudget, Message: fmt.Sprintf("%s is in money, and the price of model %s is not known",
+			spec.DayBudget, a.Model)}
+	}
 	if !known {
 		return r, &Error{Class: OverBudget, Message: fmt.Sprintf("model %s %s: the run can go on with a budget in tokens",
 			a.Model, spec.NoPrice)}
@@ -168,7 +196,10 @@ func (b *Budget) sized(a Need) (Reserved, *Error) {
 // promptOf is the most tokens that a request has. A token has a byte at least; of a request that continues another one only what
 // is new counts so. The caller holds mu.
 func (b *Budget) promptOf(n *Need) int {
-	if n.Windows > 0 && b.limited() {
+	if n.Known > 0 {
+		return n.Known
+	}
+	if n.Windows > 0 && (b.limited() || b.over != nil) {
 		info := Lookup(n.Model)
 		if !info.Known {
 			info.Window = max(info.Window, unknownWindow)
@@ -251,13 +282,15 @@ func (b *Budget) amount(r *Reserved, used spec.Usage, tier string) (amount int64
 // A guess is the use of a call whose service did not tell it.
 func (b *Budget) Settle(r *Reserved, used spec.Usage, tier string, guess bool) spec.Money {
 	amount := b.amount(r, used, tier)
+	if r.over != nil {
+		b.over.Settle(r.over, used, tier, guess)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if used.Calls == 1 && !guess && r.Windows == 0 {
+	if used.Calls == 1 && !guess && r.Windows == 0 && r.Known == 0 {
 		b.learn(r, used.Prompt)
 	}
-	b.reserved -= r.Amount
-	b.spent += amount
+	b.book(r, amount)
 	b.wake()
 	if b.limit.Money {
 		return spec.Money(amount)

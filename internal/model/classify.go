@@ -11,8 +11,8 @@ import (
 	"google.golang.org/genai"
 )
 
-// maxShortWait is the longest delay that is waited for; a longer one is reported.
-const maxShortWait = 5 * time.Minute
+// ShortWait is the longest delay that all calls wait for. A longer one is of one model, and reported. Tests set a shorter one.
+var ShortWait = 5 * time.Minute
 
 // classify turns whatever ended a send into an *Error. parent is the caller's context, cause why the send's own context
 // ended.
@@ -92,7 +92,7 @@ func refusalError(status int, h http.Header, f apiFault) *Error {
 		e.Message = http.StatusText(status)
 	}
 	switch {
-	case f.full() && e.RetryAfter <= maxShortWait:
+	case f.full() && e.RetryAfter <= ShortWait:
 		e.Class, e.tries = Overloaded, 1 // it does not pass in seconds: another model is asked at once
 	case status == http.StatusTooManyRequests:
 		rateLimit(e, f, now)
@@ -118,7 +118,7 @@ func rateLimit(e *Error, f apiFault, now time.Time) {
 	var kind quotaKind
 	e.Quota, kind = f.quota()
 	e.RetryAfter = kind.wait(e.RetryAfter, now)
-	e.wait = kind == quotaShort && e.RetryAfter <= maxShortWait
+	e.wait = kind == quotaShort && e.RetryAfter <= ShortWait
 	e.project = kind == quotaSpend
 }
 

@@ -21,6 +21,8 @@ type Policy struct {
 	Budget *Budget
 	// Outage is how long a call continues asking a service that is away; 0 means not beyond its tries.
 	Outage time.Duration
+	// Quota is how long a call waits for a quota that is used up for long; 0 means not at all.
+	Quota time.Duration
 }
 
 // Retry bounds how failures that may pass are tried again. The zero value means the defaults.
@@ -127,6 +129,8 @@ type loop struct {
 	// round counts how often all candidates were asked; end is when the wait for a service that is away ends.
 	round int
 	end   time.Time
+	// quotaEnd is when the wait for a quota is given up.
+	quotaEnd time.Time
 }
 
 // asked is the candidate that is being asked.

@@ -40,6 +40,8 @@ const (
 	Unavailable Class = "unavailable"
 	// OverBudget is a call that does not fit the process's token budget.
 	OverBudget Class = "budget"
+	// Uncounted is a call that a budget of several processes cannot count, for a fault of the machine.
+	Uncounted Class = "uncounted"
 )
 
 // Error is how a call failed.
@@ -59,6 +61,8 @@ type Error struct {
 	Usage spec.Usage
 	// Estimated reports that some of it is what was reserved.
 	Estimated bool
+	// Used is the quota that is used up, where it was known before the call.
+	Used spec.Wait
 
 	// tries bounds the tries of this very failure; zero leaves it to the policy.
 	tries int

@@ -23,6 +23,16 @@ func NewGrant(money bool, prices Prices, ask func(ctx context.Context) Asked) *B
 	return b
 }
 
+// Least is the least amount that the first call of a conversation reserves under a budget: with a request of so many bytes, and
+// an answer of the fewest tokens that one is bounded to.
+func Least(limit spec.Budget, prices Prices, name, tier string, request int) int64 {
+	b := NewBudget(limit, 0, prices)
+	least, _ := b.most(&Reserved{
+		Need: Need{Model: name, Tier: tier, Output: min(leastOutput, Lookup(name).MaxOutput)}, Prompt: request,
+	})
+	return least
+}
+
 // Standing is the state of a budget's grants: all that was granted, what is spent, and what calls need beyond that.
 type Standing struct {
 	Granted, Spent, Need int64

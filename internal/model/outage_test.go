@@ -188,6 +188,48 @@ func TestAQuotaThatIsUsedUpIsNotAskedAgain(t *testing.T) {
 	})
 }
 
+// A call waits for a quota of hours where it may, a resumed process for what is left; else it fails at once, as it does where the
+// service names a later time than it may wait for in all.
+func TestACallOutwaitsAQuota(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hours := func(h string) *model.Error {
+			return model.FromStatus(http.StatusTooManyRequests, http.Header{"Retry-After": {h}}, nil)
+		}
+		began, limit := time.Now(), model.NewRateLimit(nil)
+		f, m, waits := chain(model.Policy{RateLimit: limit, Quota: 6 * time.Hour})
+		f.set(hours("18000"), primary)
+		done := make(chan *model.Error)
+		go func() { _, err := modeltest.Collect(t.Context(), m, askChain(primary)); done <- err }()
+		time.Sleep(time.Hour) //nolint:forbidigo // in a bubble
+		f.set(nil, primary)
+		paused, _ := limit.Until()
+		require.Equal(t, began.Add(5*time.Hour), paused, "the clocks of attempts stop")
+		w := (*waits)[0]
+		require.Equal(t, []any{spec.WaitQuota, began.Add(5 * time.Hour)}, []any{w.For, w.Until})
+
+		resumed, again, _ := chain(model.Policy{RateLimit: model.NewRateLimit(map[string]spec.Wait{primary: w}), Quota: 6 * time.Hour})
+		_, err := modeltest.Collect(t.Context(), again, askChain(primary))
+		require.Nil(t, err)
+		require.Len(t, resumed.set(nil), 1)
+		require.GreaterOrEqual(t, time.Since(began), 5*time.Hour)
+		require.Nil(t, <-done)
+		require.Less(t, time.Since(began), 5*time.Hour+time.Minute)
+
+		f.set(hours("18000"), primary)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_, err = modeltest.Collect(ctx, m, askChain(primary))
+		require.Equal(t, model.Cancelled, err.Class, "who calls can end the wait")
+		time.Sleep(5 * time.Hour) //nolint:forbidigo // in a bubble
+		f.set(hours("25000"), primary)
+		began = time.Now()
+		_, err = modeltest.Collect(t.Context(), m, askChain(primary))
+		require.Equal(t, model.RateLimited, err.Class)
+		require.Zero(t, time.Since(began), "it may not wait for so long")
+	})
+}
+
 func TestAShortKeyIsNotLookedForInWords(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{"x": "xerxes said long-key", "": "xerxes said long-key", "long-key": "xerxes said [key]"} {

@@ -3,7 +3,9 @@ package model
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +29,8 @@ type RateLimit struct {
 	newest   spec.Wait
 	tell     func(spec.Wait)
 	told     time.Time
+	// news are the limits that other processes of the machine have told since it was called last; nil for none.
+	news func() []spec.Wait
 	// freed is closed when the limit ends before its time.
 	freed chan struct{}
 }
@@ -50,6 +54,7 @@ func (r *RateLimit) Extend(until time.Time, quota string) {
 // Until is when the rate limit ends, or the wait for a service that is away, and the quota that caused it; a time in the past
 // means that no call waits.
 func (r *RateLimit) Until() (time.Time, string) {
+	r.follow()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.away.After(r.until) {
@@ -60,6 +65,7 @@ func (r *RateLimit) Until() (time.Time, string) {
 
 // end is when all calls may be sent again, unless freed is closed before.
 func (r *RateLimit) end() (until time.Time, quota string, freed <-chan struct{}) {
+	r.follow()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.until, r.quota, r.freed
@@ -109,14 +115,62 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// refuse is the error of a call whose model's quota is known to be used up; nil for any other.
-func (r *RateLimit) refuse(c Candidate) *Error {
+// free is nil where a quota of none of some models is known to be used up, else the error of the one that is free first.
+func (r *RateLimit) free(all []Candidate) (first *Error) {
+	for _, c := range all {
+		err := r.Refuse(c)
+		if err == nil {
+			return nil
+		}
+		if first == nil || err.RetryAfter < first.RetryAfter {
+			first = err
+		}
+	}
+	return first
+}
+
+// Await returns once one of some models may be asked, with the error of the one that is free first where that is after end, or
+// with the end of ctx. The clocks of attempts stop meanwhile.
+func (r *RateLimit) Await(ctx context.Context, all []Candidate, end time.Time) *Error {
+	for {
+		err := r.free(all)
+		if err == nil {
+			return nil
+		}
+		until := time.Now().Add(err.RetryAfter)
+		if until.After(end) {
+			return err
+		}
+		r.pauseClocks(until)
+		tell(ctx, err.Used)
+		if ended := sleep(ctx, err.RetryAfter); ended != nil {
+			return cancelled(ended)
+		}
+	}
+}
+
+// Used are the models of an account whose quota is used up.
+func (r *RateLimit) Used(account string) (all []Candidate) {
+	r.follow()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(r.used)) {
+		if w := r.used[key]; w.Account == account && w.Until.After(time.Now()) {
+			all = append(all, Candidate{Model: w.Model})
+		}
+	}
+	return all
+}
+
+// Refuse is the error of a call whose model's quota is known to be used up; nil for any other.
+func (r *RateLimit) Refuse(c Candidate) *Error {
+	r.follow()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, account := range []string{"", r.account(c.Model)} {
 		w := r.used[usedKey(c.String(), account)]
 		if left := time.Until(w.Until); left > 0 {
-			return &Error{Class: RateLimited, Quota: w.Quota, Message: w.String(), RetryAfter: left}
+			return &Error{Class: RateLimited, Quota: w.Quota, Message: w.String(), RetryAfter: left, Used: w}
 		}
 	}
 	return nil
@@ -124,7 +178,7 @@ func (r *RateLimit) refuse(c Candidate) *Error {
 
 // keep remembers a quota that is used up for longer than a call waits.
 func (r *RateLimit) keep(ctx context.Context, c Candidate, err *Error) {
-	if err.Class != RateLimited || err.wait || err.RetryAfter <= maxShortWait {
+	if err.Class != RateLimited || err.wait || err.RetryAfter <= ShortWait {
 		return
 	}
 	w := spec.Wait{For: spec.WaitQuota, Model: c.String(), Quota: err.Quota, Until: time.Now().Add(err.RetryAfter)}
@@ -146,6 +200,9 @@ type observerKey struct{}
 func WithObserver(ctx context.Context, observe func(spec.Wait)) context.Context {
 	return context.WithValue(ctx, observerKey{}, observe)
 }
+
+// Tell tells the observer of a context, if any, what a call waits for.
+func Tell(ctx context.Context, w spec.Wait) { tell(ctx, w) }
 
 func tell(ctx context.Context, w spec.Wait) {
 	if observe, ok := ctx.Value(observerKey{}).(func(spec.Wait)); ok {

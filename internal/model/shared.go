@@ -24,6 +24,25 @@ func (r *RateLimit) Share(tell func(spec.Wait)) {
 	r.tell = tell
 }
 
+// Follow has calls keep to what news tells, which is called before each.
+func (r *RateLimit) Follow(news func() []spec.Wait) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.news = news
+}
+
+func (r *RateLimit) follow() {
+	r.mu.Lock()
+	news := r.news
+	r.mu.Unlock()
+	if news == nil {
+		return
+	}
+	for _, w := range news() {
+		r.Take(w)
+	}
+}
+
 // Take notes what another process was told by a service, where that concerns an account that is used here. It is not repeated.
 func (r *RateLimit) Take(w spec.Wait) {
 	now := time.Now()
@@ -35,7 +54,7 @@ func (r *RateLimit) Take(w spec.Wait) {
 	w.Model, w.Quota = text.Clip(text.Valid(w.Model), 200), text.Clip(text.Valid(w.Quota), 200)
 	switch w.For {
 	case spec.WaitLimit:
-		w.Until = earlier(w.Until, now.Add(maxShortWait))
+		w.Until = earlier(w.Until, now.Add(ShortWait))
 		r.extend(w)
 	case spec.WaitQuota:
 		w.Until = earlier(w.Until, now.Add(spec.MaxTold))

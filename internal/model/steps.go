@@ -84,7 +84,7 @@ func (c *loop) wait(ctx context.Context) *Error {
 		}
 	}
 	limit := c.policy.RateLimit
-	if err := limit.refuse(c.now.Candidate); err != nil {
+	if err := limit.Refuse(c.now.Candidate); err != nil {
 		return err
 	}
 	from := time.Now()
@@ -356,32 +356,3 @@ func (c *loop) leave() {
 
 // outagePause is the time between two rounds of a call whose service is away.
 const outagePause = 30 * time.Second
-
-// outlast waits for a service that is away, after all tries and fallbacks, and begins the next round. It reports false when the
-// call fails.
-func (c *loop) outlast(ctx context.Context, err *Error) bool {
-	most := c.policy.Outage
-	if c.round == 1 {
-		c.end = time.Now().Add(most)
-	}
-	left := time.Until(c.end)
-	if err.Class != Unavailable && err.Class != Overloaded && err.Class != Stalled || most <= 0 {
-		return false
-	}
-	if left <= 0 || err.RetryAfter > left {
-		err.Message += fmt.Sprintf(" (try %d, given up after %s)", c.round, most)
-		return false
-	}
-	pause := min(max(outagePause, err.RetryAfter), left)
-	until := time.Now().Add(pause)
-	c.policy.RateLimit.pauseClocks(until)
-	tell(ctx, spec.Wait{
-		For: spec.WaitOutage, Model: c.req.own().String(), Try: c.round + 1, Until: until, End: c.end, Why: err.Error(),
-	})
-	if ended := sleep(ctx, pause); ended != nil {
-		*err = Error{Class: Cancelled, Message: ended.Error(), Err: ended, Usage: err.Usage}
-		return false
-	}
-	c.begin(ctx)
-	return true
-}

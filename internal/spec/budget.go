@@ -22,6 +22,9 @@ type Budget struct {
 // NoPrice is the words of every reason which says that a budget in money cannot bound a model.
 const NoPrice = "has no price that is known"
 
+// DayBudget is the words for the budget of a day, in every reason that is about it.
+const DayBudget = "the budget of the day"
+
 // Tokens is a budget in tokens.
 func Tokens(n int) Budget { return Budget{Amount: int64(n)} }
 

@@ -25,7 +25,9 @@ var (
 
 // Validate returns every fault of the plan, in plan order; none means that it can run.
 func (p *Plan) Validate(env Env) []Problem {
-	v := &planCheck{env: env, templates: map[string]bool{}, first: map[string]int{}, existing: map[string]bool{}}
+	v := &planCheck{
+		env: env, templates: map[string]bool{}, first: map[string]int{}, existing: map[string]bool{}, mendsAll: p.Mends,
+	}
 	for i := range env.Tasks {
 		v.existing[env.Tasks[i].ID] = true
 		if t := env.Tasks[i].ShardOf; t != "" {
@@ -65,6 +67,8 @@ type planCheck struct {
 	first     map[string]int
 	templates map[string]bool
 	existing  map[string]bool
+	// mendsAll are the gates that tasks without their own mend.
+	mendsAll []string
 }
 
 func (v *planCheck) names(p *Plan) {
@@ -108,6 +112,7 @@ func (v *planCheck) task(i int, t *Task) {
 	}
 	v.values(at, reflect.ValueOf(*t))
 	v.shard(at+".shard", t.Shard)
+	v.rounds(at, t, role, known)
 	v.remaining(at+".remaining", t)
 	v.creates(at+".creates", t, role, known)
 	v.canary(at+".canary", t, role, known)
@@ -233,7 +238,11 @@ func (v *planCheck) scope(at string, t *Task, role *Role, known bool) {
 
 func (v *planCheck) verification(at string, t *Task) {
 	v.gates(at+".gates", t.Gates)
-	v.mends(at+".mends", t)
+	v.mends(at+".mends", t, "mends", t.Mends)
+	v.through(at, t)
+	if n := t.AllowSuppress; n < 0 || n > 0 && len(t.Mends)+len(v.mendsAll) == 0 {
+		v.addf(at+".mends", "", "allow_suppress is at least 0, and only for tasks with mends")
+	}
 	if t.Verify == "" {
 		return
 	}
@@ -256,12 +265,26 @@ func (v *planCheck) gates(at string, names []string) {
 }
 
 // mends faults gates that the task does not run: they would prove nothing of its change.
-func (v *planCheck) mends(at string, t *Task) {
-	v.gates(at, t.Mends)
-	for i, gate := range t.Mends {
+func (v *planCheck) mends(at string, t *Task, does string, gates []string) {
+	v.gates(at, gates)
+	for i, gate := range gates {
 		if len(t.Gates) > 0 && !slices.Contains(t.Gates, gate) {
-			v.addf(fmt.Sprintf("%s[%d]", at, i), "", "task %q mends gate %s and does not run it: add it to gates", t.ID, gate)
+			v.addf(fmt.Sprintf("%s[%d]", at, i), "", "task %q %s gate %s and does not run it: add it to gates", t.ID, does, gate)
 		}
+	}
+}
+
+// through faults a gate that is both mended and led through red, and a task that can make none red.
+func (v *planCheck) through(at string, t *Task) {
+	v.mends(at+".through", t, "goes through", t.Through)
+	for i, gate := range t.Through {
+		if slices.Contains(t.Mends, gate) {
+			v.addf(fmt.Sprintf("%s.through[%d]", at, i), "", "task %q mends gate %s, and cannot make it red as well: "+
+				"take it out of mends, or out of through", t.ID, gate)
+		}
+	}
+	if role, known := v.env.Roles[t.Role]; len(t.Through) > 0 && known && !role.ChangesFiles() {
+		v.addf(at+".through", "", "task %q changes no file, so no gate gets red by it: take out through", t.ID)
 	}
 }
 
@@ -270,7 +293,7 @@ func (v *planCheck) shard(at string, s *Shard) {
 		return
 	}
 	if s.By == "" {
-		v.addf(at+".by", "", "the shard rule has no by: file, dir, package, owner or command")
+		v.addf(at+".by", "", "the shard rule has no by: file, dir, package, owner, command or finding")
 	}
 	if _, err := regexp.Compile(s.Match); err != nil {
 		v.addf(at+".match", "", "match is not an RE2 expression: %v", err)

@@ -59,6 +59,7 @@ type Project struct {
 	Services    []Service         `json:"services,omitempty" jsonschema:"Programs that the gates need beside them, such as a database: confined, without network, restarted for each try."`
 	Models      map[string]Model  `json:"models,omitempty" jsonschema:"Names for models; the alias default serves roles that name none."`
 	ModelOutage Duration          `json:"model_outage,omitzero" jsonschema:"How long agents wait for a model's service that is away; default 10m."`
+	QuotaWait   Duration          `json:"quota_wait,omitzero" jsonschema:"How long attempts wait for a quota that is used up, at most; default 6h. 1s stops the run at once."`
 	Limits      Limits            `json:"limits,omitzero" jsonschema:"Limits of one attempt where neither task nor role says."`
 	Protected   []string          `json:"protected,omitempty" jsonschema:"Globs that no task changes unless it names them."`
 	Env         []string          `json:"env,omitempty" jsonschema:"Names of variables that commands may see."`
@@ -77,6 +78,8 @@ type Project struct {
 
 	Parallel int    `json:"parallel,omitempty" jsonschema:"Attempts at once; the command line wins."`
 	Budget   Budget `json:"budget,omitzero" jsonschema:"What the run may use: tokens, such as 2000000, or dollars, such as 5usd; the command line wins. Default none."`
+	// BudgetDay bounds all runs of a machine whose settings have it.
+	BudgetDay Budget `json:"budget_day,omitzero" jsonschema:"What all runs of this machine that have the field may use on a day together: tokens or dollars, as in budget. Default none."`
 }
 
 // CI reports what a person has decided about commands that CI runs and no gate does.
@@ -142,6 +145,9 @@ func (p *Project) ModelName(model string) string {
 
 // Outage is how long a call continues asking a service that is away.
 func (p *Project) Outage() time.Duration { return cmp.Or(p.ModelOutage.Std(), 10*time.Minute) }
+
+// Quota is how long attempts wait for a quota that is used up.
+func (p *Project) Quota() time.Duration { return cmp.Or(p.QuotaWait.Std(), 6*time.Hour) }
 
 // Patience is how long a call of a model, by its name, may wait for its first byte and for each later one; 0 leaves it to the
 // model. Of several aliases the longest times count.

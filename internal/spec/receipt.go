@@ -80,7 +80,11 @@ type Receipt struct {
 	Idle int `json:"idle,omitempty"`
 	// Appeared are the failures of a gate of a batch that mends which did not run before: no fault of the batch. Sorted.
 	Appeared []string `json:"appeared,omitempty"`
-	// Verdict is pass, better (red, and mended in part), baseline (red, but no redder than the baseline), fail or unattributable.
+	// Findings is the object with all findings of a red gate that runs no tests and ran in full: each with its place. Workers of
+	// protocol 13 left it empty.
+	Findings string `json:"findings,omitempty"`
+	// Verdict is pass, better (red, and mended in part), baseline (red, but no redder than the baseline), passage (red, as a
+	// passage allows), fail or unattributable.
 	Verdict string `json:"verdict"`
 	// Tail is the end of the output, bounded; Output the object-store name of all of it.
 	Tail   string `json:"tail,omitempty"`
@@ -128,7 +132,7 @@ func (r Receipt) Bare() Receipt {
 
 // LetsThrough reports whether a gate is green, or known to be no redder than before.
 func (r *Receipt) LetsThrough() bool {
-	return r.Verdict == VerdictPass || r.Verdict == VerdictBetter || r.Verdict == VerdictBaseline
+	return r.Verdict == VerdictPass || r.Verdict == VerdictBetter || r.Verdict == VerdictBaseline || r.Verdict == VerdictPassage
 }
 
 // HiddenAll in the hidden of a receipt is a part of the gate that is not known.
@@ -145,6 +149,7 @@ const (
 	VerdictPass           = "pass"
 	VerdictBetter         = "better"
 	VerdictBaseline       = "baseline"
+	VerdictPassage        = "passage"
 	VerdictFail           = "fail"
 	VerdictUnattributable = "unattributable"
 )

@@ -100,7 +100,8 @@ func (r *Receipt) problems(v *problems, at string) {
 	if r.Verdict == "" {
 		v.addf(at+".verdict", "", "the receipt has no verdict")
 	}
-	v.oneOf(at+".verdict", "verdict", r.Verdict, VerdictPass, VerdictBetter, VerdictBaseline, VerdictFail, VerdictUnattributable)
+	v.oneOf(at+".verdict", "verdict", r.Verdict, VerdictPass, VerdictBetter, VerdictBaseline, VerdictPassage,
+		VerdictFail, VerdictUnattributable)
 	if r.Kind != "" {
 		v.oneOf(at+".kind", "kind", r.Kind, KindTests, KindFindings)
 	}

@@ -32,13 +32,16 @@ type Limits struct {
 
 // Shard is the rule by which code, not a model, expands a template into tasks.
 type Shard struct {
-	By string `json:"by" enum:"file,dir,package,owner,command" jsonschema:"What one task gets: a file, a directory, a package, files of one owner in CODEOWNERS, or a line that command prints."`
+	By string `json:"by" enum:"file,dir,package,owner,command,finding" jsonschema:"What one task gets: a file, a directory, a package, files of one owner in CODEOWNERS, a line that command prints, or findings of the gate in mends."`
 	// Match that is empty matches every file; an empty Glob means every tracked file.
 	Match     string   `json:"match,omitempty" jsonschema:"RE2 expression that a file's content must match."`
 	Glob      string   `json:"glob,omitempty" jsonschema:"Only files whose path matches, e.g. internal/**/*.go."`
 	MaxFiles  int      `json:"max_files,omitempty" jsonschema:"At most this many files in one task."`
 	MaxTokens int      `json:"max_tokens,omitempty" jsonschema:"Files of at most this many tokens (bytes/4) in one task; a larger file is alone."`
 	Command   []string `json:"command,omitempty" jsonschema:"With by command: prints one shard a line, paths separated by spaces."`
+	// Group that is empty is file, and Rounds that is 0 DefaultRounds.
+	Group  string `json:"group,omitempty" enum:"file,package,symbol,code,owner" jsonschema:"With by finding: whose findings one task gets. Default file."`
+	Rounds int    `json:"rounds,omitempty" jsonschema:"With by finding: at most this many rounds. Default 8."`
 }
 
 // ShardRule is the part of its rule that a task keeps. Set by code only.
@@ -50,6 +53,10 @@ type ShardRule struct {
 	// Matches and Bytes are what the shard held when it was made; 0 where that is not known.
 	Matches int   `json:"matches,omitempty"`
 	Bytes   int64 `json:"bytes,omitempty"`
+	// Round is the round of a template by finding that the task belongs to, from 1; 0 for no such task. Findings are the
+	// signatures of what it is to fix; none where that is all.
+	Round    int      `json:"round,omitempty"`
+	Findings []string `json:"findings,omitempty"`
 }
 
 // DefaultCanary is how many shards of a template models and coding agents work on before the gates have passed on one of them.
@@ -75,16 +82,20 @@ type Task struct {
 	MaxTokens int      `json:"max_tokens,omitempty" jsonschema:"With full: at most this many tokens, the oldest go first."`
 	Gates     []string `json:"gates,omitempty" jsonschema:"Names of the project's gates to run. Default: all."`
 	Mends     []string `json:"mends,omitempty" jsonschema:"Gates that are red on the base commit and that the task mends: it lands as better when fewer failures are left and none is new."`
-	Verify    string   `json:"verify,omitempty" jsonschema:"Role that judges the patch. Default reviewer where constraints hold."`
-	Attempts  int      `json:"attempts,omitempty" jsonschema:"How often it is tried, 1 to 10. Default 5."`
-	Limits    Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the role's."`
-	Shard     *Shard   `json:"shard,omitempty" jsonschema:"Makes the task a template: code expands it to one task per shard. Use it for many alike files."`
-	Together  bool     `json:"together,omitempty" jsonschema:"With shard: the shards are right only together. They are tested as one and land as one, or none does."`
-	Canary    int      `json:"canary,omitempty" jsonschema:"With shard, for a model or a coding agent: how many shards run before the gates have passed on one. Default 3."`
-	ChangeSet string   `json:"change_set,omitempty" jsonschema:"Name of a set of tasks that are right only together; the same on each of them."`
-	Creates   []string `json:"creates,omitempty" jsonschema:"With shard: globs of new files that the shards may make, also as new names of their own files."`
-	Remaining string   `json:"remaining,omitempty" enum:"ok" jsonschema:"With shard.match: ok lets files match it after the task too. Default: the task fails then."`
-	Command   []string `json:"command,omitempty" jsonschema:"Program and arguments, for roles that run a command."`
+	Through   []string `json:"through,omitempty" jsonschema:"Gates that are green on the base commit and may be red from this task on, until tasks that mend them have landed: a passage. All of it reaches the branch as one merge commit, or nothing of it."`
+	// AllowSuppress counts for what a person plans alone: no agent allows itself to silence what it is to fix.
+	AllowSuppress int      `json:"allow_suppress,omitempty" jsonschema:"With mends, in a plan file: how many times the patches of the task, or of all its shards together, may silence a checker without a question. Default 0."`
+	Verify        string   `json:"verify,omitempty" jsonschema:"Role that judges the patch. Default reviewer where constraints hold."`
+	Attempts      int      `json:"attempts,omitempty" jsonschema:"How often it is tried, 1 to 10. Default 5."`
+	Limits        Limits   `json:"limits,omitzero" jsonschema:"Limits of one attempt; default the role's."`
+	Shard         *Shard   `json:"shard,omitempty" jsonschema:"Makes the task a template: code expands it to one task per shard. Use it for many alike files."`
+	Together      bool     `json:"together,omitempty" jsonschema:"With shard: the shards are right only together. They are tested as one and land as one, or none does."`
+	Canary        int      `json:"canary,omitempty" jsonschema:"With shard, for a model or a coding agent: how many shards run before the gates have passed on one. Default 3."`
+	ChangeSet     string   `json:"change_set,omitempty" jsonschema:"Name of a set of tasks that are right only together; the same on each of them."`
+	Creates       []string `json:"creates,omitempty" jsonschema:"With shard: globs of new files that the shards may make, also as new names of their own files."`
+	Remaining     string   `json:"remaining,omitempty" enum:"ok" jsonschema:"With shard.match: ok lets files match it after the task too. Default: the task fails then."`
+	Command       []string `json:"command,omitempty" jsonschema:"Program and arguments, for roles that run a command."`
+	Fixers        []Fixer  `json:"fixers,omitempty" jsonschema:"With shard by finding: who fixes, tried in this order. Default: role and command of the task."`
 	// ShardOf names the template that this task was expanded from, and Rule is its rule. Set by code only.
 	ShardOf string     `json:"shard_of,omitempty" file:"-"`
 	Rule    *ShardRule `json:"rule,omitempty" file:"-"`

@@ -66,6 +66,9 @@ func (w Wait) String() string {
 	case WaitOver:
 		return w.Model + " answers again"
 	case WaitLimit, WaitQuota:
+		if w.Quota == "" {
+			return fmt.Sprintf("waiting for the quota of %s until %s", w.Model, clock(w.Until))
+		}
 		return fmt.Sprintf("waiting for quota %q of %s until %s", w.Quota, w.Model, clock(w.Until))
 	case WaitBudget:
 		return "waiting for the budget: " + w.Why

@@ -22,6 +22,7 @@ const (
 	Key         = "key"          // there is no key for a service
 	Line        = "line"         // a line of the input cannot be read: its number
 	Log         = "log"          // what an attempt left tells more: run/task/attempt
+	Login       = "login"        // what a coding agent keeps in a file serves, once a person agrees: agent
 	Machine     = "machine"      // the machine lacked something for too long
 	Elsewhere   = "elsewhere"    // the repository is not that of the run on a server: run
 	Joined      = "joined"       // the server has been joined: its name

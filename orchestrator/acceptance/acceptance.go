@@ -75,6 +75,8 @@ type Patch struct {
 	Gates  []spec.Gate
 	Beside []Command
 	Roots  []Root
+	// MaySilence is how many times the patch may silence a checker without a question.
+	MaySilence int
 	// Locks are the lock files of the base commit beside and above the manifests that it changes.
 	Locks []string
 	// Siblings are patches of other shards of the same template.
@@ -93,6 +95,8 @@ type Patch struct {
 	weaker, edited []Finding
 	// differ are the files with tests whose text differs.
 	differ map[string]bool
+	// silences is how many times more it silences a checker.
+	silences int
 	// pairs is how many more pairs of values the checks compare.
 	pairs int
 }
@@ -163,6 +167,8 @@ type Verdict struct {
 	Tests []string
 	// Form is how the patch changes tests, without names and values that stay.
 	Form string
+	// Silences is how many times more the patch silences a checker.
+	Silences int
 	// Again is how the patch failed before, with the decision Again.
 	Again *run.AttemptFault
 }
@@ -186,10 +192,10 @@ func Check(p *Patch) Verdict {
 		}
 	}
 	if len(all) == 0 {
-		return Verdict{Decision: Pass, Tests: p.suspects(), Form: p.form()}
+		return Verdict{Decision: Pass, Tests: p.suspects(), Form: p.form(), Silences: p.silences}
 	}
 	slices.SortStableFunc(all, func(a, b Finding) int { return strings.Compare(string(b.Decision), string(a.Decision)) })
-	return Verdict{Decision: all[0].Decision, Findings: all, Tests: p.suspects(), Form: p.form()}
+	return Verdict{Decision: all[0].Decision, Findings: all, Tests: p.suspects(), Form: p.form(), Silences: p.silences}
 }
 
 // bySize is the check of measures of size. None of them rejects a patch by itself.

@@ -48,7 +48,7 @@ func size(p *Patch) (found []Finding) {
 	for _, f := range p.files {
 		lines += f.size
 	}
-	if rule := p.Task.Rule; rule != nil && len(p.Siblings) >= 3 {
+	if rule := p.Task.Rule; rule != nil && rule.Round == 0 && len(p.Siblings) >= 3 {
 		matches := usual(p.Siblings, func(s Sibling) int64 { return int64(s.Matches) }) * float64(rule.Matches)
 		bytes := usual(p.Siblings, func(s Sibling) int64 { return s.Bytes }) * float64(rule.Bytes)
 		if most := max(matches, bytes); most > 0 && float64(lines) > 10*most+100 {

@@ -2,12 +2,14 @@ package acceptance
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/orchestrator/acceptance/suppression"
 )
 
 var (
@@ -162,23 +164,13 @@ func (p *Patch) hasSource(name string, head []byte) bool {
 	})
 }
 
-var silencers = patterns{
-	{strings.Fields("// # @ disable ignore NOSONAR cover"), re(`//\s*nolint|#\s*(?:noqa|type:\s*ignore|pylint:\s*disable|nosec)` +
-		`|eslint-disable|@ts-(?:ignore|nocheck|expect-error)|biome-ignore|@SuppressWarnings|#!?\[allow\(|//\s*#nosec|NOSONAR|` +
-		`rubocop:disable|istanbul ignore|pragma:\s*no cover|c8 ignore`), Ask, "a warning is silenced", ofProject},
-}
-
-func ofProject(f *file, _ string) bool { return !f.prose && !f.data }
-
-var swallowed = re(`(?m)^\s*except\b[^\n]*:\s*(?:#[^\n]*)?\n?\s*pass\b|\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}`)
-
-// silenced asks about warnings that are switched off and errors that are dropped.
-func silenced(p *Patch) []Finding {
-	found := silencers.find(p)
+// silenced asks about what silences a checker: some of it in each run, all where the task mends a gate, but for as many times as
+// a person allowed. It asks about errors that are dropped.
+func silenced(p *Patch) (found []Finding) {
+	var changes []suppression.File
 	for _, f := range p.files {
-		catches := func(l line) bool { return strings.Contains(l.text, "except") || strings.Contains(l.text, "catch") }
-		if slices.ContainsFunc(f.added, catches) && len(swallowed.FindAll(f.After, -1)) > len(swallowed.FindAll(f.Before, -1)) {
-			found = append(found, at(f.Path, f.first, "an error is swallowed"))
+		if !f.data && f.Unread == "" {
+			changes = append(changes, suppression.File{Path: f.Path, Before: f.Before, After: f.After})
 		}
 		for _, l := range f.added {
 			if path.Ext(f.Path) == ".go" && f.dropped(l.text) {
@@ -186,8 +178,31 @@ func silenced(p *Patch) []Finding {
 			}
 		}
 	}
-	return found
+	var kinds []string
+	var marks []Finding
+	for _, g := range suppression.Grown(changes) {
+		if !g.Always && len(p.Task.Mends) == 0 {
+			continue
+		}
+		p.silences += g.Count
+		kinds = append(kinds, fmt.Sprintf("%d × %s", g.Count, g.Kind))
+		for _, m := range g.Marks {
+			mark := at(m.Path, m.Line, "%s: %s", g.Kind, text.Quote(text.Short(m.Text, maxMark)))
+			mark.Kind = g.Kind
+			marks = append(marks, mark)
+		}
+	}
+	if p.silences <= p.MaySilence {
+		return found
+	}
+	first := at("", 0, "it silences checkers in %s (%s), %d more allowed: accept it where each is right, else reject it and say "+
+		"how to fix instead", text.Count(p.silences, "new place"), strings.Join(kinds, ", "), p.MaySilence)
+	first.Kind = "checkers are silenced"
+	return slices.Concat([]Finding{first}, marks, found)
 }
+
+// maxMark bounds a line that silences a checker in a message, in bytes.
+const maxMark = 100
 
 var discard = re(`_ :?= ([^(]*\()`)
 

@@ -58,13 +58,8 @@ func decideResult(s *run.State, t *run.Task) []run.Action {
 					return parkRepeat(&s.Spec, t, v.Again)
 				case Refuse:
 					return recovery.Failed(&s.Agenda, &s.Agents, t, v.Fault())
-				case Ask:
-					return ask(s, t, v)
 				}
-				if len(v.Tests) > 0 {
-					return try(t, v, run.Doubt{})
-				}
-				return accept(s, t)
+				return amend(weighed(s, t, v), func(d *run.TaskData) { d.Silences = v.Silences })
 			},
 		}}
 	case r.Status == spec.StatusCancelled:
@@ -74,15 +69,40 @@ func decideResult(s *run.State, t *run.Task) []run.Action {
 	}
 }
 
+// weighed is what follows from a patch that no check refused.
+func weighed(s *run.State, t *run.Task, v Verdict) []run.Action {
+	switch {
+	case v.Decision == Ask:
+		return ask(s, t, v)
+	case len(v.Tests) > 0:
+		return try(t, v, run.Doubt{})
+	}
+	return accept(s, t)
+}
+
 // parkRepeat parks a task whose command made the patch again that failed, with what that failure lacks of other files.
 func parkRepeat(order *run.Spec, t *run.Task, had *run.AttemptFault) []run.Action {
 	f := had.Fault
-	actions := recovery.Park(order, t, "its command made the patch again that was rejected: "+f.Message, &f)
-	if a, ok := actions[0].(run.Append); ok && had.Forgotten != nil {
-		if d, ok := a.Data.(run.TaskData); ok {
-			d.Forgotten = had.Forgotten
-			a.Data = d
-			actions[0] = a
+	return amend(recovery.Park(order, t, "its command made the patch again that was rejected: "+f.Message, &f),
+		func(d *run.TaskData) { d.Forgotten = had.Forgotten })
+}
+
+// amend changes the data of the event with which what follows from a patch begins.
+func amend(actions []run.Action, change func(*run.TaskData)) []run.Action {
+	for i, a := range actions[:min(1, len(actions))] {
+		switch a := a.(type) {
+		case run.Append:
+			if d, ok := a.Data.(run.TaskData); ok {
+				change(&d)
+				a.Data = d
+				actions[i] = a
+			}
+		case run.Assign:
+			if d, ok := a.Data.(run.TaskData); ok {
+				change(&d)
+				a.Data = d
+				actions[i] = a
+			}
 		}
 	}
 	return actions
@@ -114,7 +134,7 @@ func patchOf(agenda *run.Agenda, works run.Works, t *run.Task) *Patch {
 	}
 	p := &Patch{
 		Task: &t.Task, Role: agenda.Spec.Made(t, works), Handoff: t.Result.Handoff, Named: t.Named, Lost: t.Result.Patch.Lost,
-		Record: agenda.Plans.All[t.Plan].DecisionRecord, Gates: agenda.Spec.Project.Gates,
+		MaySilence: agenda.MaySilence(t), Record: agenda.Plans.All[t.Plan].DecisionRecord, Gates: agenda.Spec.Project.Gates,
 		Beside: []Command{{Of: "the setup", Args: agenda.Spec.Project.Setup.Command}},
 	}
 	for _, one := range agenda.Spec.Project.Services {
@@ -213,7 +233,7 @@ func judged(s *run.State, t *run.Task) []run.Action {
 	if judge := s.Works[t.Task.ID+run.VerifySuffix].RoleAt(t.Verify); !s.OutOfBudget() || !s.Spec.Spends(judge) {
 		retry = append(retry, judgeIt(t, judge))
 	}
-	if actions, ok := recovery.Pause(&s.Agents, t.Task.ID+run.VerifySuffix, f, retry...); ok {
+	if actions, ok := recovery.Pause(&s.Spec, &s.Agents, t.Task.ID+run.VerifySuffix, f, retry...); ok {
 		return actions
 	}
 	switch f.Class {

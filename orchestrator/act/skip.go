@@ -20,9 +20,14 @@ var _ = define(Entry{
 	Holds: true,
 	Key:   "s",
 	Fits:  func(_ *run.State, t *run.Task) bool { return !t.Ended() || t.State == run.TaskParked },
-	Next:  func(*run.State, *run.Task) string { return "do without it" },
-	Help:  "Skip tasks that are not needed; dependent tasks continue.",
-	Who:   Local | Owner, On: Running | AtRest | Ended, Loses: true,
+	Next: func(_ *run.State, t *run.Task) string {
+		if t.Task.ByFindings() {
+			return "leave the findings that it has not fixed"
+		}
+		return "do without it"
+	},
+	Help: "Skip tasks that are not needed; dependent tasks continue.",
+	Who:  Local | Owner, On: Running | AtRest | Ended, Loses: true,
 }, func(s *run.State, a Skip, by string) ([]run.Action, string, error) {
 	actions, skipped, err := request.Skip(&s.Agenda, s.Works, a.Tasks, run.Revision{By: by}, decision.Because(a.Reason))
 	return actions, "skipped: " + text.Some(skipped, maxNamed), err

@@ -79,7 +79,13 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 			return a, nil
 		}
 		a.Task = untimed(gateTask(d.Task, "Run the gates on a batch", d.Gates), s.Project.Gates)
-		a.Task.Mends = d.Mends
+		a.Task.Mends, a.Task.Through = d.Mends, d.Through
+		if g.st.Tasks.InRounds(d.Mends) {
+			a.Task.Rule = &spec.ShardRule{Round: 1}
+		}
+		if len(d.Through) > 0 || g.st.Batches.Passage != nil {
+			a.Passage = g.st.Head
+		}
 	case d.Task == run.SetupTask:
 		a.Base, a.Setup, a.Environment, a.Project.Gates = true, s.Project.Setup.Command, "", nil
 		a.Task = gateTask(d.Task, "Set up", nil)
@@ -93,7 +99,7 @@ func (g *given) assignment(ctx context.Context, d *run.Dispatch) (*wire.Assignme
 		a.Baseline, a.Others, a.Project.Gates = g.st.Proofs.AsOf(0), g.others(d), gate.Uncached(s.Project.Gates)
 		a.Task = untimed(gateTask(d.Task, "Run gates without a patch that is red", d.Gates), s.Project.Gates)
 	case d.Task == run.FinalTask:
-		a.Baseline, a.Others = g.st.Proofs.AsOf(0), g.others(d)
+		a.Baseline, a.Others = g.st.Proofs.AsOf(g.st.Batches.Green()), g.others(d)
 		a.Task = untimed(gateTask(d.Task, "Run the final gates", d.Gates), s.Project.Gates)
 	case d.Task == run.MasterTask:
 		if err := g.assignMaster(ctx, a); err != nil {

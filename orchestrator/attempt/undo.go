@@ -56,7 +56,7 @@ func (a *Attempt) Undo(ctx context.Context) (*spec.Patch, error) {
 
 // conflicts refuses a patch that does not merge onto what has landed: the merge would be a guess about the work of others.
 func (a *Attempt) conflicts(ctx context.Context, mirror *git.Repo, p *spec.Patch) error {
-	m, err := mirror.MergeTree(ctx, a.st.Head, p.Commit)
+	m, err := mirror.MergeTree(ctx, a.st.Tip(), p.Commit)
 	if err != nil || m.Clean() {
 		return err
 	}

@@ -53,9 +53,10 @@ func (s *Store) Key(world string, p spec.Project, environment string) (string, e
 		p.Gates[i].Timeout = 0
 	}
 	// No gate sees these.
-	p.Models, p.ModelOutage, p.Limits, p.Protected, p.MCPServers = nil, 0, spec.Limits{}, nil, nil
+	p.Models, p.ModelOutage, p.QuotaWait, p.Limits, p.Protected, p.MCPServers = nil, 0, 0, spec.Limits{}, nil, nil
 	p.ToolOutput, p.Summaries, p.Delegation = nil, spec.Summaries{}, spec.Delegation{}
-	p.Prove, p.Commits, p.GatePermits, p.Parallel, p.Budget = "", "", 0, 0, spec.Budget{}
+	p.Prove, p.Commits, p.GatePermits, p.Parallel = "", "", 0, 0
+	p.Budget, p.BudgetDay = spec.Budget{}, spec.Budget{}
 	return artifact.Digest([]byte(spec.JSONText([]any{version, world, p, environment, host}))), nil
 }
 

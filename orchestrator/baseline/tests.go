@@ -39,6 +39,11 @@ func (s *Store) KeepTests(
 			}
 			tests = tests.In(known)
 		}
+		if r.Findings != "" {
+			if k.Tests[r.Findings], err = objects.Get(ctx, r.Findings); err != nil {
+				return err
+			}
+		}
 		if r.Names = nil; len(tests) > 0 {
 			data, err := tests.Encode()
 			if err != nil {

@@ -57,7 +57,7 @@ func (h *Half) checkPlan(ctx context.Context, _ *call.In, p *spec.Plan) (plan.Ch
 	if err != nil {
 		return plan.Checked{}, err
 	}
-	return plan.Check(ctx, *p, &st.Agenda, st.Works, h.Tree(st.Head, st.Environment()))
+	return plan.Check(ctx, *p, &st.Agenda, st.Works, h.Tree(st.Tip(), st.Environment()))
 }
 
 func (h *Half) placed(ctx context.Context, c *call.In, f *wire.Foreign) (wire.Placed, error) {

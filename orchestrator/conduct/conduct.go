@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -223,8 +224,25 @@ func (h *Half) conductorConfig(setup string) conductor.Config {
 	if h.ProveTwin != nil {
 		c.Twin = h.twin
 	}
+	if b := h.Spec.Project.BudgetDay; !b.IsZero() {
+		h.configureDay(&c, b)
+	}
 	h.workers().configure(&c)
 	return c
+}
+
+// configureDay has the conductor know what is spent of the budget of the day, and raise it.
+func (h *Half) configureDay(c *conductor.Config, b spec.Budget) {
+	common := depot.CommonIn(h.Dir.Path)
+	c.Day = func() (run.Day, spec.Sum, error) {
+		day, spent, err := common.Today(b, depot.Now())
+		return day, spec.Sum{Tokens: int(spent), Money: spec.Money(spent)}, err
+	}
+	c.RaisedDay = func(raised spec.Budget) {
+		if err := common.RaiseDay(raised, depot.Now); err != nil {
+			h.notice(err.Error())
+		}
+	}
 }
 
 // onDoubt is the run's reaction to a doubt that no master decides: it asks where a person watches, or reviews every patch.
@@ -308,5 +326,8 @@ func (h *Half) environ(ctx context.Context) []string {
 	if h.Checkout != nil {
 		dir = h.Checkout.Top
 	}
-	return h.shell.Environ(ctx, &h.Spec, dir)
+	return slices.Concat(h.shell.Environ(ctx, &h.Spec, dir), h.login())
 }
+
+// login are the variables for what coding agents keep in files of the account of this process.
+func (h *Half) login() []string { return needs.Login(h.Dir, h.Checkout, &h.Spec) }

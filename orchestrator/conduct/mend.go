@@ -49,7 +49,7 @@ func (h *Half) soundMirror(ctx context.Context, b *bus.Bus, st *run.State) (lost
 
 func (h *Half) openSound(ctx context.Context, st *run.State) (err error) {
 	if h.Mirror, err = h.Git.OpenMirror(filepath.Join(h.Path, mirrorDir)); err == nil {
-		err = h.Mirror.Sound(ctx, h.Spec.Base, st.Head)
+		err = h.Mirror.Sound(ctx, h.Spec.Base, st.Tip())
 	}
 	return err
 }
@@ -64,7 +64,7 @@ func (h *Half) remakeMirror(ctx context.Context, b *bus.Bus, st *run.State) (los
 	if err != nil {
 		return nil, fmt.Errorf("make the mirror of run %s anew: %w", h.Spec.Run, err)
 	}
-	lost = errors.Join(conductor.Restore(ctx, b, h.Spec.Run, m), m.Sound(ctx, h.Spec.Base, st.Head))
+	lost = errors.Join(conductor.Restore(ctx, b, h.Spec.Run, m), m.Sound(ctx, h.Spec.Base, st.Tip()))
 	if ctx.Err() != nil || fault.FullDisk(lost) {
 		return nil, errors.Join(lost, ctx.Err())
 	}

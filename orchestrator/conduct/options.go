@@ -95,7 +95,8 @@ type Options struct {
 	Sample    bool // the repository is one of many samples, which share build caches
 	// Trial runs setup and gates once on the base commit, in place of a goal or a plan, and ends: nothing is changed.
 	Trial bool
-	// Gates are those that a trial has beside the project's, where that has none of their names.
+	// Gates are those that the run has beside the project's, where that has none of their names. One of the project with the same
+	// command gets the name, and the format.
 	Gates []spec.Gate
 	// Project is used in place of the project file of the repository, and Trust is not asked about what it requests, unless it is
 	// Proposed.

@@ -1,6 +1,7 @@
 package conduct
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,7 @@ type PreviewedGate struct {
 // refused are the reasons for which a run of the checkout would not begin as it stands. Nothing is run for them.
 func (h *Half) refused(ctx context.Context, o *Options) []error {
 	err := h.startable(ctx, o)
-	return slices.DeleteFunc([]error{err, needs.Check(ctx, &h.Spec, o.Replay)}, func(e error) bool { return e == nil })
+	return slices.DeleteFunc([]error{err, needs.Check(ctx, &h.Spec, o.Replay, h.login())}, func(e error) bool { return e == nil })
 }
 
 // Startable returns why Start refuses the checkout of a repository as it stands. It writes nothing.
@@ -136,9 +137,7 @@ func (h *Half) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err 
 	h.Notices = append(h.Notices, note...)
 	h.Spec.Project.Gates = slices.Clone(h.Spec.Project.AllGates())
 	for _, g := range o.Gates {
-		if !slices.Contains(h.Spec.GateNames(), g.Name) {
-			h.Spec.Project.Gates = append(h.Spec.Project.Gates, g)
-		}
+		h.addGate(g)
 	}
 	if note, err = needs.CI(ctx, h.Mirror, &h.Spec); err != nil {
 		return data, err
@@ -158,6 +157,28 @@ func (h *Half) tryPlan(ctx context.Context, o *Options) (data run.PlanData, err 
 		err = h.nothingLeft(err, problems[0])
 	}
 	return data, err
+}
+
+// addGate adds a gate to those of the project, unless one of them has its command: then the plan mends that one. Where another
+// command has its name it gets a number.
+func (h *Half) addGate(g spec.Gate) {
+	gates, name := h.Spec.Project.Gates, g.Name
+	if at := slices.IndexFunc(gates, func(had spec.Gate) bool { return slices.Equal(had.Command, g.Command) }); at >= 0 {
+		gates[at].Format, name = cmp.Or(gates[at].Format, g.Format), gates[at].Name
+	} else {
+		for n := 2; slices.Contains(h.Spec.GateNames(), name); n++ {
+			name = fmt.Sprintf("%s-%d", g.Name, n)
+		}
+		h.Spec.Project.Gates = append(gates, spec.Gate{Name: name, Command: g.Command, Format: g.Format})
+	}
+	if p := h.Spec.Plan; p != nil {
+		for i := range p.Tasks {
+			p.Tasks[i].Mends = slices.Clone(p.Tasks[i].Mends)
+			if at := slices.Index(p.Tasks[i].Mends, g.Name); at >= 0 {
+				p.Tasks[i].Mends[at] = name
+			}
+		}
+	}
 }
 
 // nothingLeft is the error of a plan whose rules all match nothing. Its work is known to be done where an earlier run on the

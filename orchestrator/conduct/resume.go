@@ -187,7 +187,7 @@ func allowed(st *run.State, o *ResumeOptions) error {
 	switch {
 	case st.StoppedByBudget() && o.Budget == nil && st.Unpriced():
 		return usage.With(usage.Errorf("run %s: %s", id, st.Reason), usage.Spent, id, st.Raised().Text())
-	case st.StoppedByBudget() && o.Budget == nil:
+	case st.StoppedByBudget() && o.Budget == nil && !st.DayOver():
 		return usage.With(usage.Errorf("run %s has used %s of %s", id, st.Budget.Figure(st.Budget.Of(used)), st.Budget),
 			usage.Spent, id, st.Raised().Text())
 	case o.Budget != nil && o.Budget.Money && st.Unpriced():

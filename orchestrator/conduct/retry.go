@@ -114,7 +114,7 @@ func (o *Retry) reread(ctx context.Context, r *client.Run, st *run.State) (notes
 	if err != nil || !r.NotRunning() {
 		return notes, err
 	}
-	return notes, goesOn(ctx, st, o)
+	return notes, h.goesOn(ctx, st, o)
 }
 
 // trustAgain has a person decide about what the files of the repository request now, as a new run does.
@@ -136,7 +136,7 @@ func (h *Half) trustAgain(ctx context.Context, roles map[string]spec.Role, s *ne
 }
 
 // goesOn returns why the run could not continue with what a retry changes.
-func goesOn(ctx context.Context, st *run.State, o *Retry) error {
+func (h *Half) goesOn(ctx context.Context, st *run.State, o *Retry) error {
 	q := &o.Changed
 	if err := allowed(st, &o.Resume); err != nil {
 		return err
@@ -150,7 +150,7 @@ func goesOn(ctx context.Context, st *run.State, o *Retry) error {
 		p.Tasks = append(slices.Clone(p.Tasks), spec.Task{Role: o.Role})
 		s.Plan = &p
 	}
-	return needs.Check(ctx, &s, o.Resume.Replay)
+	return needs.Check(ctx, &s, o.Resume.Replay, needs.Login(h.Dir, h.Checkout, &s))
 }
 
 // near suggests a known name.
@@ -336,6 +336,7 @@ func (o *Retry) compare(r *client.Run, st *run.State, roles map[string]spec.Role
 	now := st.Spec.Project
 	now.Models, now.MCPServers, now.Protected, now.Limits = p.Models, p.MCPServers, p.Protected, p.Limits
 	now.Delegation, now.ModelOutage, now.Commits = p.Delegation, p.ModelOutage, p.Commits
+	now.BudgetDay, now.QuotaWait = p.BudgetDay, p.QuotaWait
 	now.ToolOutput, now.Summaries = p.ToolOutput, p.Summaries
 	if fields := differs(st.Spec.Project, now); len(fields) > 0 {
 		q.Notices = append(q.Notices, "the project file has changed: "+text.Some(fields, maxFields))

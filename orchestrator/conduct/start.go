@@ -102,7 +102,7 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	}
 	set, found, err := needs.Files(h.Dir, h.Checkout, roles, o.named())
 	if err == nil && o.Agent != "" {
-		err = set.UseAgent(o.Agent)
+		err = needs.UseAgent(&set, o.Agent)
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +147,7 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	if h.Notices = needs.Replaced(set); found.Place != "" && !o.Proposed {
 		h.Notices = append(h.Notices, found.Place)
 	}
-	if err := h.readPlan(o.Plan); err != nil {
+	if err := h.readPlan(o.Plan, o.Gates); err != nil {
 		return nil, err
 	}
 	return h, to.check(ctx)
@@ -224,8 +224,8 @@ func (h *Half) trust(
 		fault.ErrNotTrusted, h.Checkout.Top, strings.Join(requests, "\n  "))
 }
 
-// readPlan takes the plan file.
-func (h *Half) readPlan(file *File) error {
+// readPlan takes the plan file, which can name gates beside those of the project.
+func (h *Half) readPlan(file *File, beside []spec.Gate) error {
 	if file == nil {
 		return h.readBroken()
 	}
@@ -234,7 +234,9 @@ func (h *Half) readPlan(file *File) error {
 	if err := h.readBroken(); err != nil {
 		return err
 	}
-	problems := p.Validate(spec.Env{Roles: h.Spec.Roles, Gates: depot.GateNames(h.Spec.Project)})
+	named := h.Spec.Project
+	named.Gates = slices.Concat(named.Gates, beside)
+	problems := p.Validate(spec.Env{Roles: h.Spec.Roles, Gates: depot.GateNames(named)})
 	if err := positions.Error(append(problems, needs.Skipped(p, h.skipped)...)); err != nil {
 		return err
 	}

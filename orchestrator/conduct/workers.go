@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"divisi/bus"
 	"divisi/internal/git"
@@ -77,7 +78,7 @@ type here struct{ *Half }
 
 func (here) places() int { return depot.DefaultParallel }
 
-func (h here) check(ctx context.Context) error { return needs.Check(ctx, &h.Spec, h.Replay) }
+func (h here) check(ctx context.Context) error { return needs.Check(ctx, &h.Spec, h.Replay, h.login()) }
 
 func (h here) programs(ctx context.Context, allow bool) error {
 	if h.Checkout == nil {
@@ -244,7 +245,12 @@ func (h elsewhere) tell(ctx context.Context, s *wire.Setup) (err error) {
 	return err
 }
 
-func (elsewhere) configure(c *conductor.Config) { c.Elsewhere = true } // and nothing is kept of what they find
+func (h elsewhere) configure(c *conductor.Config) { // and nothing is kept of what they find
+	if c.Elsewhere = true; !h.Spec.Project.BudgetDay.IsZero() {
+		c.Notices = append(slices.Clip(c.Notices), "each machine with workers counts "+spec.DayBudget+" for itself: together "+
+			"they can use as many times as much as there are of them")
+	}
+}
 
 func (h elsewhere) may(ctx context.Context, may call.Who, c *call.In) error {
 	switch may {

@@ -299,7 +299,7 @@ func (c *asker) edited(ctx context.Context, a answer) error {
 		return err
 	}
 	st.Withdraw(at) // the edited plan has tasks of the same names
-	data, problems, err := plan.Prepare(ctx, *a.Edited, &st.Agenda, st.Works, c.cfg.Tree(c.st.Head, c.st.Environment()))
+	data, problems, err := plan.Prepare(ctx, *a.Edited, &st.Agenda, st.Works, c.cfg.Tree(c.st.Tip(), c.st.Environment()))
 	if err != nil {
 		return fmt.Errorf("prepare the edited plan: %w", err)
 	}

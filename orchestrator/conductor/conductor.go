@@ -67,10 +67,12 @@ type Config struct {
 	// Budget, when not nil, is the new budget of a run that goes on, and AllowUnverified lets it land patches without proof,
 	// AllowUnread files that no gate reads.
 	Budget *spec.Budget
-	// Raised is called with each new budget of the run under way; nil for no one to tell.
-	Raised          func(spec.Budget)
-	AllowUnverified bool
-	AllowUnread     bool
+	// Raised is called with each new budget of the run under way; nil for no one to tell. RaisedDay is for that of the day, Day
+	// is it with what all runs have spent of it; nil for none.
+	Raised, RaisedDay func(spec.Budget)
+	Day               func() (run.Day, spec.Sum, error)
+	AllowUnverified   bool
+	AllowUnread       bool
 	// Keys are the public keys of the run's workers.
 	Keys map[string][]byte
 	// Signs is the key that assignments are signed with.
@@ -296,7 +298,8 @@ func (c *Conductor) rules(ctx context.Context) []func(*run.State) []run.Action {
 		goes(landing.Settle), request.Hold, goes(c.carry), request.ReviseAfterPlan, goes(c.follow), goes(decision.Policy),
 		landing.ParkSets, request.Settle, request.CancelOrphans, request.Follow, goes(landing.ProveRed), goes(landing.Land),
 		request.ReportLate, goes(c.later), goes(c.dispatch), goes(acceptance.Release), phase.TellBudget,
-		phase.KeepBudget(c.cfg.Interactive), goes(phase.Reprove), goes(phase.Flakes), c.recall, c.askApproval, c.decide,
+		phase.TellDay(c.cfg.Day), phase.KeepBudget(c.cfg.Interactive), goes(phase.Reprove), goes(phase.Flakes), c.recall,
+		c.askApproval, c.decide,
 		goes(unspent(master.Wake)), goes(c.landedUnlike), goes(c.finish(ctx)), goes(c.idle), decision.AnnounceWait,
 	}
 }
@@ -371,13 +374,7 @@ func unspent(rule func(*run.State) []run.Action) func(*run.State) []run.Action {
 		if phase.Spent(&s.Agenda, &s.Agents) {
 			return nil
 		}
-		actions := rule(s)
-		for _, a := range actions { // at the end of the budget only what is expected to fit
-			if d, is := a.(run.Assign); is && s.Said >= run.WrapUp && s.Spec.Spends(d.Dispatch.Role) && !s.Fits(d.Dispatch.Role) {
-				return nil
-			}
-		}
-		return actions
+		return rule(s)
 	}
 }
 

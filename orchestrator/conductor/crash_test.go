@@ -40,6 +40,36 @@ func crashPlan(s *run.Spec) {
 	)
 }
 
+// passagePlan breaks a name that two files use, and mends these: the gate is red meanwhile. What is no part of that waits.
+func passagePlan(s *run.Spec) {
+	s.Roles["new"] = command("new", "for f in $DIVISI_FILES; do echo new > $f; done")
+	s.Roles["mod"] = command("mod", "for f in $DIVISI_FILES; do echo $DIVISI_TASK >> $f; done")
+	s.Project.Gates[0].Command = []string{
+		"sh", "-c",
+		"! grep -q new f00.txt || ! grep -Ln new f01.txt f02.txt | sed 's/$/:1: error: it has the old name/' | grep .",
+	}
+	s.Project.Gates[0].Format = "findings"
+	gate := []string{s.Project.Gates[0].Name}
+	s.Plan = planOf(
+		spec.Task{ID: "before", Role: "mod", Brief: "b", Files: []string{"f03.txt"}},
+		spec.Task{ID: "define", Role: "new", Brief: "b", Files: []string{"f00.txt"}, Through: gate, DependsOn: []string{"before"}},
+		spec.Task{
+			ID: "uses", Role: "new", Brief: "b", Mends: gate, DependsOn: []string{"define"},
+			Shard: &spec.Shard{By: "file", Glob: "f0[12].txt"},
+		},
+		spec.Task{ID: "other", Role: "mod", Brief: "b", DependsOn: []string{"define"}, Files: []string{"f04.txt"}},
+	)
+}
+
+// crashPlans are the plans of runs that are killed, with what lands.
+var crashPlans = map[string]struct {
+	plan func(*run.Spec)
+	want []string
+}{
+	"all kinds": {crashPlan, []string{"all-001", "all-002", "left", "more", "prep", "right", "twice"}},
+	"passage":   {passagePlan, []string{"before", "define", "other", "uses-001", "uses-002"}},
+}
+
 // crashed is what a run must come to, however often it was killed.
 type crashed struct {
 	tree string
@@ -134,8 +164,8 @@ func (r *rig) fork(t *testing.T, log []bus.Message) *rig {
 	return f
 }
 
-// testLists are the names of lists of tests in a message: they were stored before it.
-var testLists = regexp.MustCompile(`tests-[0-9a-f]{64}`)
+// testLists are the names of lists of tests, or of findings, in a message: they were stored before it.
+var testLists = regexp.MustCompile(`(tests|findings)-[0-9a-f]{64}`)
 
 func (r *rig) keepPack(from *rig, e contextscope.Event) {
 	var result spec.Result
@@ -169,14 +199,29 @@ func (r *rig) keepAssignment(from *rig, e contextscope.Event) {
 
 func TestSlowAKillBehindAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, files(7), crashPlan)
+	for name, c := range crashPlans {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killBehindAnyAppend(t, newRig(t, files(7), c.plan), c.want)
+		})
+	}
+}
+
+func TestSlowAKillInRoundsLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	want := []string{"fix-001", "fix-002", "fix-003", "fix-004", "fix-005", "last"}
+	killBehindAnyAppend(t, newRig(t, findings(nil), roundsPlan), want)
+}
+
+func killBehindAnyAppend(t *testing.T, r *rig, expected []string) {
+	t.Helper()
 	stop := r.worker(t.Context())
 	st, err := r.conduct(t.Context(), r.quietly())
 	stop()
 	require.NoError(t, err)
 	require.Equal(t, run.Done, st.Status, st.Reason)
 	want := r.outcome(st.Head)
-	require.Equal(t, []string{"all-001", "all-002", "left", "more", "prep", "right", "twice"}, want.tasks)
+	require.Equal(t, expected, want.tasks)
 	var log []bus.Message
 	for m, err := range r.bus.Read(t.Context(), bus.RunFilter("r1"), 0) {
 		require.NoError(t, err)
@@ -199,7 +244,17 @@ var errKill = errors.New("killed")
 
 func TestSlowAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, files(7), crashPlan)
+	for name, c := range crashPlans {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killBeforeAnyAppend(t, c.plan)
+		})
+	}
+}
+
+func killBeforeAnyAppend(t *testing.T, plan func(*run.Spec)) {
+	t.Helper()
+	r := newRig(t, files(7), plan)
 	cfg, appends := r.quietly(), 0
 	cfg.NewID = func() string { appends++; return r.newID() }
 	stop := r.worker(t.Context())
@@ -216,7 +271,7 @@ func TestSlowAKillBeforeAnyAppendLosesAndDoublesNothing(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%02d", k), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, files(7), crashPlan)
+			r := newRig(t, files(7), plan)
 			// How many batches there are is a matter of time: the last few appends are not always there to be missed.
 			if r.kill(k) {
 				r.goOn(want)

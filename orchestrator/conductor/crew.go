@@ -95,7 +95,7 @@ type roster struct {
 
 // conducting holds the requirements for workers.
 func (c *roster) conducting() wire.Conducting {
-	return wire.NewConducting(c.cfg.Run, c.cfg.Version).Under(c.st.Budget)
+	return wire.NewConducting(c.cfg.Run, c.cfg.Version).Under(c.st.Budget, c.st.Spec.Project.BudgetDay)
 }
 
 // Enlist counts on a worker from now on, or on other places of it. It returns when the log says so: what the worker signs counts

@@ -176,9 +176,6 @@ func (c *record) append(ctx context.Context, a run.Append) error {
 	}
 	if err = c.commit(ctx, e); err == nil {
 		c.workers.wake(ctx, a.Data)
-		if d, is := a.Data.(run.Data); is && d.Budget != nil && c.cfg.Raised != nil {
-			c.cfg.Raised(*d.Budget)
-		}
 	}
 	return err
 }
@@ -317,7 +314,16 @@ func (c *queue) takeBack(ctx context.Context, w *run.Work) error {
 
 // expand prepares a plan, and executes what follows.
 func (c *Conductor) expand(ctx context.Context, a run.Expand) error {
-	data, problems, err := plan.Prepare(ctx, a.Plan, &c.st.Agenda, c.st.Works, c.cfg.Tree(a.Commit, c.st.Environment()))
+	tree := c.cfg.Tree(a.Commit, c.st.Environment())
+	prepare := func() (run.PlanData, []spec.Problem, error) {
+		return plan.Prepare(ctx, a.Plan, &c.st.Agenda, c.st.Works, tree)
+	}
+	if a.Template != nil {
+		prepare = func() (run.PlanData, []spec.Problem, error) {
+			return plan.Expand(ctx, a, &c.st.Agenda, c.st.Works, tree, c.cfg.Bus.Get)
+		}
+	}
+	data, problems, err := prepare()
 	if err != nil {
 		return fmt.Errorf("prepare a plan: %w", err)
 	}

@@ -209,12 +209,17 @@ func (m merger) Merge(ctx context.Context, ours, theirs string) (tree string, co
 }
 
 // Commit implements landing.Merger.
-func (m merger) Commit(_ context.Context, tree, parent, message string, at time.Time) (string, error) {
-	return m.draft.CommitTree(tree, []string{parent}, message, m.author, m.author, at)
+func (m merger) Commit(_ context.Context, tree, message string, at time.Time, parents ...string) (string, error) {
+	return m.draft.CommitTree(tree, parents, message, m.author, m.author, at)
 }
 
 // syncHead puts the mirror's integration branch where the log reports that it is. It keeps the commits reachable.
 func (c *patches) syncHead(ctx context.Context) error {
+	if tip := c.st.Tip(); tip != c.st.Head {
+		if err := c.keepPassage(ctx, tip); err != nil {
+			return err
+		}
+	}
 	ref := run.IntegrationRef(c.cfg.Run)
 	if c.synced != "" && c.cfg.Mirror.UpdateRef(ctx, ref, c.st.Head, c.synced) == nil {
 		c.synced = c.st.Head
@@ -231,6 +236,19 @@ func (c *patches) syncHead(ctx context.Context) error {
 	}
 	c.synced = c.st.Head
 	return nil
+}
+
+// keepPassage keeps the commits of a passage, which are not on the branch yet, reachable.
+func (c *patches) keepPassage(ctx context.Context, tip string) error {
+	ref := "refs/divisi/passage/" + c.cfg.Run
+	at, err := c.cfg.Mirror.Ref(ctx, ref)
+	if err != nil && !errors.Is(err, git.ErrNotFound) {
+		return fmt.Errorf("read %s: %w", ref, err)
+	}
+	if at == tip {
+		return nil
+	}
+	return c.cfg.Mirror.UpdateRef(ctx, ref, tip, at)
 }
 
 // pack packs the mirror beside the run, where that pays. Without it the run continues all the same.

@@ -195,7 +195,7 @@ type hands struct{ *Conductor }
 func (h hands) Now() time.Time { return h.holdClock() }
 
 // Tree implements act.Hands.
-func (h hands) Tree() plan.Tree { return h.cfg.Tree(h.st.Head, h.st.Environment()) }
+func (h hands) Tree() plan.Tree { return h.cfg.Tree(h.st.Tip(), h.st.Environment()) }
 
 // Signed implements act.Hands.
 func (h hands) Signed() bool { return h.cfg.Ordered }

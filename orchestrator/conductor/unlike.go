@@ -63,7 +63,7 @@ func decidedBy(s *run.State, t *run.Task) string {
 // has seen or that was decided about, and that of a shard with an order of its own, is as it is meant.
 func compares(s *run.State, t *run.Task) bool {
 	seen := s.Spec.Review && t.Reviewed() || s.Works.ByPerson(t)
-	return t.Task.ShardOf != "" && len(t.AllowedUnlike()) == 0 && !seen && !hasOwnOrder(s, t)
+	return t.Task.ShardOf != "" && !t.Task.InRound() && len(t.AllowedUnlike()) == 0 && !seen && !hasOwnOrder(s, t)
 }
 
 // hasOwnOrder reports whether a person gave a shard another role, brief or command, which too few of its siblings have as well to

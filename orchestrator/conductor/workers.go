@@ -50,7 +50,15 @@ func (c own) lacking(_ *contextscope.Event, what wire.Nudge) {
 
 func (own) attend(context.Context) (func(), error) { return func() {}, nil }
 
-func (own) wake(context.Context, any) {}
+func (c own) wake(_ context.Context, data any) {
+	d, _ := data.(run.Data)
+	if d.BudgetDay != nil && c.cfg.RaisedDay != nil { // before calls try again
+		c.cfg.RaisedDay(*d.BudgetDay)
+	}
+	if d.Budget != nil && c.cfg.Raised != nil {
+		c.cfg.Raised(*d.Budget)
+	}
+}
 
 func (own) callRoll(context.Context) error { return nil }
 

@@ -25,6 +25,8 @@ type Merge struct {
 	Set        string
 	Each       bool
 	Candidates []Candidate
+	// Sealed is the last commit of a passage, which becomes a merge commit with a message; empty for none.
+	Sealed, Message string
 	// Window returns until when the patches wait for tasks that are under way, those that are ready to start among them, and for
 	// how long at most; zero for not at all.
 	// The conductor waits (its waiter): it executes no merge before that time, and its other rules continue.
@@ -34,7 +36,7 @@ type Merge struct {
 
 // Key is the same for merges that have the same outcome.
 func (a Merge) Key() string {
-	key := a.Head + " " + a.Onto
+	key := a.Head + " " + a.Onto + " " + a.Sealed
 	for _, c := range a.Candidates {
 		key += " " + c.Commit
 	}
@@ -145,14 +147,17 @@ type Chain struct {
 type Merger interface {
 	// Merge returns the tree of a three-way merge of two commits, or the paths that conflict and git's words about them.
 	Merge(ctx context.Context, ours, theirs string) (tree string, conflicts []string, message string, err error)
-	// Commit writes a commit with one parent. The same arguments give the same id.
-	Commit(ctx context.Context, tree, parent, message string, at time.Time) (string, error)
+	// Commit writes a commit with its parents, the first one before others. The same arguments give the same id.
+	Commit(ctx context.Context, tree, message string, at time.Time, parents ...string) (string, error)
 }
 
 // Build merges the candidates, in order. A task with a patch that conflicts is left out, with all of its patches; the others are
 // merged without it. A candidate whose merge changes nothing lands as an empty commit, so that its trailers record that it
 // landed. A change set is one commit, unless each patch of it is to be one.
 func Build(ctx context.Context, m Merger, a Merge, at time.Time) (chain Chain, err error) {
+	if a.Sealed != "" {
+		return a.seal(ctx, m, at)
+	}
 	for rebuild := true; rebuild; {
 		if chain, rebuild, err = a.chain(ctx, m, chain.Conflicts, at); err != nil {
 			return Chain{}, err
@@ -161,11 +166,23 @@ func Build(ctx context.Context, m Merger, a Merge, at time.Time) (chain Chain, e
 	if a.Set == "" || a.Each || len(chain.Merged) == 0 {
 		return chain, nil
 	}
-	if chain.Head, err = m.Commit(ctx, chain.Tree, a.Onto, a.message(chain.Merged), at); err != nil {
+	if chain.Head, err = m.Commit(ctx, chain.Tree, a.message(chain.Merged), at, a.Onto); err != nil {
 		return Chain{}, fmt.Errorf("commit change set %s: %w", a.Set, err)
 	}
 	for i := range chain.Merged {
 		chain.Merged[i].Landed = chain.Head
+	}
+	return chain, nil
+}
+
+// seal makes the merge commit of a passage.
+func (a Merge) seal(ctx context.Context, m Merger, at time.Time) (chain Chain, err error) {
+	chain.Head = a.Sealed
+	if err = chain.readTree(ctx, m); err == nil {
+		chain.Head, err = m.Commit(ctx, chain.Tree, a.Message, at, a.Onto, a.Sealed)
+	}
+	if err != nil {
+		return Chain{}, fmt.Errorf("commit the passage that ends with %s: %w", a.Sealed, err)
 	}
 	return chain, nil
 }
@@ -211,7 +228,7 @@ func (chain *Chain) add(ctx context.Context, m Merger, c Candidate, at time.Time
 			return nil, fail(err)
 		}
 		var err error
-		if ours, err = m.Commit(ctx, chain.Tree, c.Base, Message(c), at); err != nil {
+		if ours, err = m.Commit(ctx, chain.Tree, Message(c), at, c.Base); err != nil {
 			return nil, fail(err)
 		}
 	}
@@ -222,7 +239,7 @@ func (chain *Chain) add(ctx context.Context, m Merger, c Candidate, at time.Time
 	if len(conflicts) > 0 {
 		return &Conflict{Candidate: c, Paths: conflicts, Message: message}, nil
 	}
-	commit, err := m.Commit(ctx, tree, chain.Head, Message(c), at)
+	commit, err := m.Commit(ctx, tree, Message(c), at, chain.Head)
 	if err != nil {
 		return nil, fmt.Errorf("commit task %s: %w", c.Task, err)
 	}

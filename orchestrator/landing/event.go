@@ -12,7 +12,9 @@ import (
 // What rules of landing propose is the next event of a batch, with those of the batches that are built on it, or of a task.
 
 func landingOf(b *run.Batch) run.LandingData {
-	return run.LandingData{Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Mends: b.Mends, Tasks: b.Tasks}
+	return run.LandingData{
+		Batch: b.Number, Old: b.Old, Head: b.Head, Tree: b.Tree, Set: b.Set, Mends: b.Mends, Through: b.Through, Tasks: b.Tasks,
+	}
 }
 
 // test assigns a batch's gates.
@@ -20,7 +22,7 @@ func test(d run.LandingData, gates []string, try int) run.Action {
 	d.State, d.Receipts = run.LandingTesting, nil
 	d.Dispatch = &run.Dispatch{
 		Task: fmt.Sprintf("%s-%d", run.BatchTask, d.Batch), Attempt: try, Role: spec.RoleTester, Head: d.Head, Gates: gates,
-		Since: d.Old, Mends: d.Mends, InFirst: d.Set != "" || len(d.Mends) > 0,
+		Since: d.Old, Mends: d.Mends, Through: d.Through, InFirst: d.Set != "" || len(d.Mends)+len(d.Through) > 0,
 	}
 	return run.Assign{Append: run.Append{Data: d}, Dispatch: d.Dispatch}
 }

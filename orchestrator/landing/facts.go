@@ -32,7 +32,7 @@ type facts struct {
 func factsOf(s *run.State) facts {
 	return facts{
 		tasks: &s.Tasks, works: s.Works, proofs: &s.Proofs, templates: &s.Templates, batches: &s.Batches, spec: &s.Spec,
-		crew: s.Crew, agenda: &s.Agenda, agents: &s.Agents, head: s.Head, epoch: s.Epoch, isBaselined: s.Baselined(), state: s,
+		crew: s.Crew, agenda: &s.Agenda, agents: &s.Agents, head: s.Tip(), epoch: s.Epoch, isBaselined: s.Baselined(), state: s,
 	}
 }
 
@@ -60,9 +60,25 @@ func mendsOf(tasks []*run.Task) (gates []string) {
 	return slices.Compact(gates)
 }
 
-// gatesOf is the union of the gates of some tasks: those that a task names, or those that the changed files start.
-func gatesOf(in facts, tasks []*run.Task, changed []string) []string {
-	names := in.spec.AddedNames()
+// throughOf are the gates that may be red in a batch of some tasks, in the passage that it opens or continues; one that it mends
+// where the result is not known that it has to be better than.
+func throughOf(in facts, tasks []*run.Task, mends []string) (gates []string) {
+	for _, t := range tasks {
+		gates = append(gates, t.Task.Through...)
+	}
+	if p := in.batches.Passage; p != nil {
+		gates = append(gates, p.Gates...)
+	}
+	slices.Sort(gates)
+	return slices.DeleteFunc(slices.Compact(gates), func(gate string) bool {
+		now, _ := in.proofs.Now(gate)
+		return slices.Contains(mends, gate) && now.Verdict != spec.VerdictPass
+	})
+}
+
+// gatesOf is the union of the gates of some tasks, those that a task names, or those that the changed files start, and of more.
+func gatesOf(in facts, tasks []*run.Task, changed []string, more ...string) []string {
+	names := append(in.spec.AddedNames(), more...)
 	for _, t := range tasks {
 		if t.ProvedRed() { // what failed without the set is to pass with it, wherever that was
 			changed = nil

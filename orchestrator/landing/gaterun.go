@@ -25,7 +25,8 @@ func prove(in facts, d run.LandingData, changed []string) []run.Action {
 		return nil // it is being tested
 	}
 	d.Mends = mendsOf(tasksOf(in, d))
-	gates := gatesOf(in, tasksOf(in, d), changed)
+	d.Through = throughOf(in, tasksOf(in, d), d.Mends)
+	gates := gatesOf(in, tasksOf(in, d), changed, d.Through...)
 	if actions, known := knownVerdict(in, d, gates); known {
 		return actions
 	}

@@ -3,6 +3,7 @@ package landing
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,8 +32,8 @@ func (s scripted) Merge(_ context.Context, ours, theirs string) (string, []strin
 	return "tree(" + ours + "+" + theirs + ")", nil, "", s.fail
 }
 
-func (s scripted) Commit(_ context.Context, tree, parent, _ string, _ time.Time) (string, error) {
-	return "commit(" + tree + "<" + parent + ")", nil
+func (s scripted) Commit(_ context.Context, tree, _ string, _ time.Time, parents ...string) (string, error) {
+	return "commit(" + tree + "<" + strings.Join(parents, "+") + ")", nil
 }
 
 func TestBuildLeavesOutWhatConflictsAndGoesOn(t *testing.T) {
@@ -110,4 +111,12 @@ func TestTheMessageOfASetNamesEachTaskOnce(t *testing.T) {
 		"Divisi-Task: b\nDivisi-Attempt: 1\nDivisi-Role: generator\n"+
 		"Divisi-Task: a\nDivisi-Attempt: 2\nDivisi-Role: generator\n",
 		Merge{Set: "s"}.message([]Merged{of("a", 1), of("b", 1), of("a", 2)}))
+}
+
+// A passage becomes a commit with two parents: the branch first, and the tree of its last commit.
+func TestBuildSealsAPassage(t *testing.T) {
+	t.Parallel()
+	chain, err := Build(t.Context(), scripted{}, Merge{Head: "h", Onto: "h", Sealed: "p", Message: "m"}, time.Unix(1, 0))
+	require.NoError(t, err)
+	require.Equal(t, Chain{Head: "commit(tree(p+p)<h+p)", Tree: "tree(p+p)"}, chain)
 }

@@ -2,14 +2,17 @@ package landing
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"divisi/internal/spec"
 	"divisi/internal/text"
 	"divisi/orchestrator/landing/blame"
 	"divisi/orchestrator/proof"
+	"divisi/orchestrator/round"
 	"divisi/orchestrator/run"
 	"divisi/subagents/gate"
+	"divisi/subagents/wire"
 )
 
 // landGreen lets a batch land whose gates let it through, once its commits say what they do not prove: that it is as red as the
@@ -28,13 +31,37 @@ func landGreen(in facts, d run.LandingData) []run.Action {
 			text.Some(failed, blame.MaxNamed)), text.MaxLine)
 		say = func(l *run.Landed) { l.Unverified = cmp.Or(l.Unverified, d.Unverified) }
 	case !slices.ContainsFunc(d.Tasks, func(l run.Landed) bool { return l.Better != d.Better }):
-		return checkTestsRan(in, d)
+		return checkClosed(in, d)
 	}
 	d.Receipts, d.Tasks = nil, slices.Clone(d.Tasks)
 	for i := range d.Tasks {
 		say(&d.Tasks[i])
 	}
 	return drop(in, d)
+}
+
+// checkClosed lets a batch land whose gates have passed, or are better, without the patches of a round that have closed none of
+// their findings: the others are tested without these.
+func checkClosed(in facts, d run.LandingData) []run.Action {
+	tasks, after := tasksOf(in, d), map[string]spec.Receipt{}
+	for _, r := range d.Receipts {
+		after[r.Gate] = r
+	}
+	idle := round.Idle(tasks, in.proofs.AsOf(0), after)
+	if len(idle) == 0 {
+		return checkTestsRan(in, d)
+	}
+	isIdle := func(id string) bool {
+		return slices.ContainsFunc(idle, func(t *run.Task) bool { return t.Task.ID == id })
+	}
+	actions := split(in, d, nil, slices.DeleteFunc(run.Names(d.Tasks), isIdle))
+	for _, t := range idle {
+		actions = append(actions, sendBack(in, t, spec.Fault{
+			Class:   wire.FaultGate,
+			Message: fmt.Sprintf("none of its %s is gone", text.Count(len(t.Task.Rule.Findings), "finding")),
+		})...)
+	}
+	return actions
 }
 
 // checkTestsRan lets a batch land whose gates have passed, unless tests of the base commit did not run in them, which no patch
@@ -82,8 +109,14 @@ func checkTestsRan(in facts, d run.LandingData) []run.Action {
 // such files are held, and the others are tested without them. Where the run or a person allows it they land as unverified.
 func checkFilesRead(in facts, d run.LandingData) []run.Action {
 	doubts, why := map[string]run.Doubt{}, map[string]string{}
+	if inPassage(d) {
+		return move(in, d) // the gates read all files of a passage at its end
+	}
 	for i, t := range tasksOf(in, d) {
 		unread := proof.Unread(in.proofs, t, d.Receipts)
+		if i == 0 {
+			unread = append(unread, unreadBefore(in, d)...)
+		}
 		switch {
 		case len(unread) == 0:
 		case !in.spec.AllowsUnread() && !t.AcceptedUnread(unread):
@@ -99,6 +132,24 @@ func checkFilesRead(in facts, d run.LandingData) []run.Action {
 		return markUnread(in, d, why)
 	}
 	return move(in, d)
+}
+
+// inPassage reports whether a gate of a batch is red as a passage allows.
+func inPassage(d run.LandingData) bool {
+	return slices.ContainsFunc(d.Receipts, func(r spec.Receipt) bool { return r.Verdict == spec.VerdictPassage })
+}
+
+// unreadBefore are the unread files of what landed before in the passage that a batch is a part of.
+func unreadBefore(in facts, d run.LandingData) (unread []spec.Unread) {
+	if in.batches.Passage == nil {
+		return nil
+	}
+	for _, l := range in.batches.Passage.Landed {
+		for _, of := range l.Tasks {
+			unread = append(unread, proof.Unread(in.proofs, in.tasks.ByID[of.Task], d.Receipts)...)
+		}
+	}
+	return unread
 }
 
 // markUnread proposes to make the commits of a batch again, which then say that tasks are unverified and why, and lets them land:
@@ -136,6 +187,9 @@ func markUnread(in facts, d run.LandingData, why map[string]string) []run.Action
 // move advances the integration branch: first the event, which is the truth, then the ref, which follows it.
 func move(in facts, d run.LandingData) []run.Action {
 	d.State, d.Unverified = run.LandingLanded, proof.Unverified(in.agenda, in.proofs)
+	if in.batches.Passage != nil || inPassage(d) {
+		d.State = run.LandingLed
+	}
 	ids := run.Names(d.Tasks)
 	if !slices.ContainsFunc(slices.Collect(in.tasks.Open()), func(t *run.Task) bool {
 		return t.Part != 0 && !slices.Contains(ids, t.Task.ID)

@@ -11,9 +11,13 @@ import (
 )
 
 // Land takes the next batch while a gate permit is free: all waiting patches up to the limit, or a change set. While parts of a
-// failed batch are searched for the culprit, they come first. Nothing is tested before the baseline is known.
+// failed batch are searched for the culprit, they come first. Nothing is tested before the baseline is known, and before a
+// passage that is green has ended.
 func Land(s *run.State) []run.Action {
 	in := factsOf(s)
+	if s.ToSeal() {
+		return seal(in)
+	}
 	waiting, _ := next(in)
 	if len(waiting) == 0 {
 		return nil
@@ -83,9 +87,13 @@ func Due(s *run.State) (due []*run.Task, batch *run.Batch) {
 }
 
 // ParkSets parks the tasks of a change set when one of them was given up. An agent that is at work ends before, and what is asked
-// about the patch of one is answered before. The task that was given up has the cause.
+// about the patch of one is answered before. The task that was given up has the cause. What waits for a passage in vain is parked
+// in the same way.
 func ParkSets(s *run.State) []run.Action {
-	var actions []run.Action
+	actions := parkOutside(factsOf(s))
+	if len(actions) > 0 {
+		return actions
+	}
 	asked := func(t *run.Task) bool { d := t.Doubt(); return d != nil && !d.Review }
 	for t := range s.Tasks.Open() {
 		set := s.Tasks.Set(t)
@@ -107,11 +115,17 @@ func next(in facts) (batch []*run.Task, why string) {
 	if why := blockedBy(in); why != "" {
 		return nil, why
 	}
+	open := map[int]bool{}
+	passing := in.state.Passing()
 	waiting := slices.DeleteFunc(slices.Collect(in.tasks.In(run.TaskAccepted)), func(t *run.Task) bool {
 		set := in.tasks.Set(t)
 		unproven := func(t *run.Task) bool { return awaitsRed(in, t) }
+		if t.Part == 0 && incompleteRound(in, t, open) {
+			return true
+		}
 		incomplete := set != nil && (!set.Complete() || set.Lost != nil || slices.ContainsFunc(set.Members, unproven))
-		return incomplete || set == nil && awaitsRed(in, t) || in.templates.Held[t] != nil
+		outside := in.batches.Passage != nil && !passing[t]
+		return incomplete || set == nil && awaitsRed(in, t) || in.templates.Held[t] != nil || outside
 	})
 	search := slices.ContainsFunc(in.batches.Testing, func(b *run.Batch) bool { return isPart(in, b.Tasks) })
 	// What the part under test tells decides what becomes of those that were left out of it.
@@ -124,24 +138,48 @@ func next(in facts) (batch []*run.Task, why string) {
 		return nil, ""
 	}
 	waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool { return t.Part != part })
-	first, set := waiting[0].Task.Mends, in.tasks.Set(waiting[0])
+	first, set := waiting[0].Task, in.tasks.Set(waiting[0])
 	if set != nil {
 		waiting = set.Members
 	} else {
 		waiting = slices.DeleteFunc(waiting, func(t *run.Task) bool {
-			return in.tasks.Set(t) != nil || !slices.Equal(t.Task.Mends, first)
+			return in.tasks.Set(t) != nil || !slices.Equal(t.Task.Mends, first.Mends) ||
+				!slices.Equal(t.Task.Through, first.Through)
 		})
 	}
-	// A batch that mends, and one after it, are compared with what lands before.
-	mends := func(b *run.Batch) bool { return len(b.Mends) > 0 }
+	// A batch that mends or leads through red gates, and one after it, are compared with what lands before.
+	apart := func(b *run.Batch) bool { return len(b.Mends)+len(b.Through) > 0 }
+	mends := mendsOf(waiting)
 	switch {
-	case len(in.batches.Testing) > 0 && len(mendsOf(waiting)) > 0 || slices.ContainsFunc(in.batches.Testing, mends):
+	case len(in.batches.Testing) > 0 && len(mends)+len(throughOf(in, waiting, mends)) > 0 ||
+		slices.ContainsFunc(in.batches.Testing, apart):
 		return nil, ""
+	case set == nil && part == 0 && waiting[0].Task.InRound() && in.spec.Project.Prove != spec.ProveEach:
+		waiting = waiting[:min(len(waiting), mostTasks)] // the tasks of a round are one batch
 	case set == nil && part == 0:
 		waiting = oneOfEach(in, waiting[:min(len(waiting), limit(in))])
 	}
 	return waiting, ""
 }
+
+// incompleteRound reports whether other tasks of a task's round are under way: all of them are tested as one batch. A patch
+// that waits for a decision is not waited for, unless a person is to see all of them. open has the answers by plan.
+func incompleteRound(in facts, t *run.Task, open map[int]bool) bool {
+	if !t.Task.InRound() {
+		return false
+	}
+	answer, known := open[t.Plan]
+	if !known {
+		answer = slices.ContainsFunc(in.agenda.Plans.All[t.Plan].Tasks, func(o spec.Task) bool {
+			other := in.tasks.ByID[o.ID]
+			return other != nil && slices.Contains(underWayStates, other.State) && (other.State != run.TaskHeld || in.spec.Review)
+		})
+		open[t.Plan] = answer
+	}
+	return answer
+}
+
+var underWayStates = []run.TaskState{run.TaskPending, run.TaskRunning, run.TaskVerifying, run.TaskHeld}
 
 // oneOfEach leaves out all shards but one of each template on which the gates have failed and not passed: that one tells more
 // than a batch that fails.

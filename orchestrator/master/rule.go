@@ -7,8 +7,8 @@ import (
 	"divisi/subagents/wire"
 )
 
-// Wake assigns the master: at the start, after a failure of its own, when every task has ended, when an agent asks it something,
-// and when a person writes to it. All reasons since its last turn come as one message.
+// Wake assigns the master: at the start, after a failure of its own, when every task has ended or a passage halts, when an
+// agent asks it, and when a person writes to it. All reasons since its last turn come as one message.
 func Wake(s *run.State) []run.Action {
 	if s.Spec.Plan != nil || s.Status == run.Preflight || s.Master.Done || s.Master.GaveUp() != "" {
 		return nil
@@ -20,11 +20,11 @@ func Wake(s *run.State) []run.Action {
 		}
 		next = w.Last + 1
 	}
-	if !s.Quiet(&s.Tasks) && !calls(&s.Agenda, &s.Agents) {
+	if !s.Quiet(&s.Tasks) && !calls(&s.Agenda, &s.Agents) && (!s.Halts() || s.Stuck()) {
 		return nil
 	}
 	return []run.Action{run.AssignTask(run.MasterTask, run.TaskRunning, run.Dispatch{
-		Task: run.MasterTask, Attempt: next, Role: spec.RoleMaster, Head: s.Head,
+		Task: run.MasterTask, Attempt: next, Role: spec.RoleMaster, Head: s.Tip(),
 	})}
 }
 
@@ -39,12 +39,12 @@ func Settle(s *run.State) []run.Action {
 	case r == nil:
 		return nil
 	case r.Status != spec.StatusDone:
-		return failed(&s.Agents, run.FaultOf(r))
+		return failed(&s.Spec, &s.Agents, run.FaultOf(r))
 	case r.Plan != nil:
 		then := func(d run.PlanData, problems []spec.Problem) []run.Action {
 			return planned(&s.Agenda, &s.Agents, r.Attempt, d, problems)
 		}
-		return []run.Action{run.Expand{Plan: *r.Plan, Commit: s.Head, Then: then}}
+		return []run.Action{run.Expand{Plan: *r.Plan, Commit: s.Tip(), Then: then}}
 	case s.Quiet(&s.Tasks) && !newsFor(&s.Agenda, &s.Agents, w.Last).any():
 		return set(run.TaskData{State: run.TaskDone, Reason: r.Handoff.Summary})
 	default:
@@ -54,9 +54,9 @@ func Settle(s *run.State) []run.Action {
 
 func set(d run.TaskData) []run.Action { return []run.Action{run.SetTask(run.MasterTask, d)} }
 
-func failed(agents *run.Agents, f spec.Fault) []run.Action {
+func failed(order *run.Spec, agents *run.Agents, f spec.Fault) []run.Action {
 	again := run.SetTask(run.MasterTask, run.TaskData{State: run.TaskPending, Reason: f.Message, Again: true})
-	if actions, ok := recovery.Pause(agents, run.MasterTask, f, again); ok {
+	if actions, ok := recovery.Pause(order, agents, run.MasterTask, f, again); ok {
 		return actions
 	}
 	return set(run.TaskData{State: run.TaskPending, Reason: f.Message, Fault: &f})
@@ -67,7 +67,7 @@ func failed(agents *run.Agents, f spec.Fault) []run.Action {
 func planned(agenda *run.Agenda, agents *run.Agents, attempt int, d run.PlanData, problems []spec.Problem) []run.Action {
 	if len(problems) > 0 {
 		e := &spec.PlanError{Problems: problems}
-		return failed(agents, spec.Fault{Class: "plan", Message: "the plan is invalid", Detail: e.Error()})
+		return failed(&agenda.Spec, agents, spec.Fault{Class: "plan", Message: "the plan is invalid", Detail: e.Error()})
 	}
 	d.By = wire.AgentID(run.MasterTask, attempt)
 	actions := []run.Action{run.Append{Data: d}}

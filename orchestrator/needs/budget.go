@@ -38,6 +38,24 @@ func Priced(s *run.Spec, b spec.Budget) error {
 	return nil
 }
 
+// Enough refuses a budget that is less than one call of any model role needs, and so buys nothing.
+func Enough(s *run.Spec, b spec.Budget) error {
+	var cheapest string
+	var least int64
+	for _, name := range modelRoles(s) {
+		role := s.Roles[name]
+		n := model.Least(b, model.PricesOf(&s.Project), s.Project.ModelName(role.Model), role.Tier, len(role.Instruction))
+		if cheapest == "" || n < least {
+			cheapest, least = name, n
+		}
+	}
+	if cheapest == "" || b.IsZero() || b.Amount >= least {
+		return nil
+	}
+	return usage.Errorf("the budget of %s is less than one call needs: role %s reserves at least %s for one",
+		b, cheapest, b.Figure(least)+b.Unit())
+}
+
 // programs are the roles with a coding agent that the run can come to, in order: all where a master plans.
 func programs(s *run.Spec) []string {
 	names := slices.Sorted(maps.Keys(s.Roles))
@@ -49,10 +67,15 @@ func programs(s *run.Spec) []string {
 
 // outside tells of programs whose calls no budget bounds.
 func outside(s *run.Spec) (notices []string) {
-	for _, name := range programs(s) {
-		if !s.Budget.IsZero() && s.Roles[name].Gateway == "" {
-			notices = append(notices, fmt.Sprintf("the budget does not bound the program of role %s, which calls its service "+
-				"itself: it has its own limit alone, and counts when it has ended, as it says itself", name))
+	for _, of := range []struct {
+		budget spec.Budget
+		name   string
+	}{{s.Budget, "the budget"}, {s.Project.BudgetDay, spec.DayBudget}} {
+		for _, name := range programs(s) {
+			if !of.budget.IsZero() && s.Roles[name].Gateway == "" {
+				notices = append(notices, fmt.Sprintf("%s does not bound the program of role %s, which calls its service "+
+					"itself: it has its own limit alone, and counts when it has ended, as it says itself", of.name, name))
+			}
 		}
 	}
 	return notices

@@ -38,8 +38,33 @@ func TestABudgetInMoneyAndPrograms(t *testing.T) {
 			}
 			require.NoError(t, Priced(&s, spec.Tokens(5)))
 			require.Equal(t, tt.notice, len(outside(&s)) == 1)
+			s.Project.BudgetDay = spec.Tokens(5)
+			require.Equal(t, tt.notice, len(outside(&s)) == 2, "that of the day does not bound it either")
+			s.Project.BudgetDay = spec.Budget{}
 		}
 		s.Plan = &spec.Plan{Tasks: []spec.Task{{ID: "a", Role: "other"}}}
 		require.NoError(t, Priced(&s, money), "it is not used")
 	}
+}
+
+// A budget below one call of each planned model is refused before anything begins; one that a single role can use is not.
+func TestABudgetBelowOneCall(t *testing.T) {
+	t.Parallel()
+	own := map[string]spec.Model{"default": {Name: "house", PriceIn: 1, PriceOut: 10}}
+	role := func(name string) spec.Role {
+		return spec.Role{Name: name, Executor: spec.ExecutorModel, Model: "default", Instruction: "0123456789"}
+	}
+	s := run.Spec{
+		Roles: map[string]spec.Role{"r": role("r"), "c": {Name: "c", Executor: spec.ExecutorCommand}}, Project: spec.Project{Models: own},
+		Plan: &spec.Plan{Tasks: []spec.Task{{ID: "a", Role: "r"}}},
+	}
+	require.ErrorContains(t, Enough(&s, spec.Tokens(4105)), "the budget of 4105 tokens is less than one call needs: role r reserves at least 4106 tokens")
+	require.NoError(t, Enough(&s, spec.Tokens(4106)))
+	cents := func(amount int64) spec.Budget { return spec.Budget{Amount: amount, Money: true} }
+	least := int64(4096*10+10*1) * 1_000_000 // pico-dollars
+	require.ErrorContains(t, Enough(&s, cents(least-1)), "reserves at least $0.04")
+	require.NoError(t, Enough(&s, cents(least)))
+	require.NoError(t, Enough(&s, spec.Budget{}), "no limit")
+	s.Plan.Tasks[0].Role = "c"
+	require.NoError(t, Enough(&s, spec.Tokens(1)), "a command costs nothing")
 }

@@ -3,17 +3,16 @@ package needs
 import (
 	"errors"
 	"io/fs"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"divisi/contextscope/memory"
 	"divisi/internal/git"
+	"divisi/internal/spec"
 )
 
 // ownPlaces are where Divisi reads the checkout itself, committed or not: what lies there is not left behind by a run.
-var ownPlaces = []string{path.Dir(memory.Place), ".claude/agents", ".gemini/agents"}
+var ownPlaces = []string{spec.OwnDir, ".claude/agents", ".gemini/agents"}
 
 // editors are the files that name divisi mcp to an editor. Where git does not track them, a run leaves no code behind.
 var editors = []string{".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json"}

@@ -11,6 +11,7 @@ import (
 
 	"divisi/configs"
 	"divisi/internal/git"
+	"divisi/internal/sandbox/stage"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
 	"divisi/orchestrator/run"
@@ -163,21 +164,28 @@ func serverNotices(s *run.Spec) []string {
 	return notices
 }
 
-// Check fails before anything is written when the run could not work for lack of a variable or of a key; replay is as in Tape.
-func Check(ctx context.Context, s *run.Spec, replay string) error {
-	if err := errors.Join(Servers(s), secretsSet(s), Gates(s), programsThere(s), Priced(s, s.Budget)); err != nil {
+// Check fails before anything is written when the run could not work for lack of a variable or of a key; replay is as in Tape,
+// and given are variables beside those of this process.
+func Check(ctx context.Context, s *run.Spec, replay string, given []string) error {
+	priced := errors.Join(Priced(s, s.Budget), Priced(s, s.Project.BudgetDay))
+	if replay == "" && priced == nil { // a replay counts against no budget
+		priced = errors.Join(Enough(s, s.Budget), Enough(s, s.Project.BudgetDay))
+	}
+	if err := errors.Join(Servers(s), secretsSet(s, given), Gates(s), programsThere(s), priced); err != nil {
 		return err
 	}
 	return Callable(ctx, s, replay)
 }
 
 // secretsSet fails before anything is written when a role that the run is sure to need names a variable that is not set.
-func secretsSet(s *run.Spec) error {
+func secretsSet(s *run.Spec, given []string) error {
+	all := append(os.Environ(), given...)
 	for _, t := range sure(s) {
 		for _, role := range []string{t.Role, t.Verify} {
 			for _, name := range s.Roles[role].Secrets {
-				if os.Getenv(name) == "" {
-					return usage.Errorf("role %s needs %s, which is not set: export it, and start again", role, name)
+				if stage.Lookup(all, name) == "" {
+					r := s.Roles[role]
+					return unset(&r, name)
 				}
 			}
 		}

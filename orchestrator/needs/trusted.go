@@ -28,6 +28,9 @@ type Trust struct {
 	Exposed  bool     // what has the network reaches every service of this machine
 	Fault    error    // why no decision can be read, which then counts as none
 	store    *trust.Store
+	// login is what is agreed to with the requests, for runs that a person starts too, kept at a place of its own.
+	login []string
+	kept  *trust.Store
 	// Settings are the project; nil where requests were given.
 	Settings *settings.Settings
 }
@@ -99,18 +102,26 @@ func RolesTrustOf(ctx context.Context, stateDir, dir string, files []configs.Fil
 		return t, err
 	}
 	maps.DeleteFunc(set.Roles, func(_ string, r spec.Role) bool { return r.Named == "" })
-	granted := trust.Granted(set.Roles)
+	granted, login := trust.Granted(set.Roles), []string(nil)
 	if agent != "" {
-		if err := set.UseAgent(agent); err != nil {
+		if err := UseAgent(&set, agent); err != nil {
 			return t, err
 		}
-		granted = append(granted, fmt.Sprintf("the coding agent %s plans and does the work, with the key in your variables %s",
-			agent, strings.Join(set.Roles[spec.RoleGenerator].Secrets, " ")))
+		secrets := set.Roles[spec.RoleGenerator].Secrets
+		with := "the key in your variables " + strings.Join(secrets, " ")
+		if kept := keptBy(agent, secrets); kept != nil {
+			with = risk(agent, kept)
+			login = []string{with}
+		}
+		granted = append(granted, fmt.Sprintf("the coding agent %s plans and does the work, with %s", agent, with))
 	}
 	if len(granted) == 0 {
 		return t, nil
 	}
 	t, err = TrustOf(ctx, stateDir, dir, granted, nil)
+	if t.store != nil && login != nil {
+		t.login, t.kept = login, t.store.List(trust.Roles, login)
+	}
 	if t.store != nil {
 		t.store = t.store.List(trust.Roles, granted)
 	}
@@ -148,6 +159,9 @@ func (t *Trust) Agree() error {
 		return t.Fault
 	}
 	d, err := t.store.Write(t.Requests, time.Now().UTC())
+	if err == nil && t.login != nil {
+		_, err = t.kept.Write(t.login, d.Agreed)
+	}
 	if err == nil {
 		t.Trusted, t.Agreed = true, d.Agreed
 	}

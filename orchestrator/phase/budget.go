@@ -15,12 +15,7 @@ func Spent(agenda *run.Agenda, agents *run.Agents) bool {
 
 // TellBudget tells once that 80 percent of the budget are spent, and once that 95 are: then agents are asked to finish.
 func TellBudget(s *run.State) []run.Action {
-	percent := 0
-	for _, p := range []int{80, run.WrapUp} {
-		if s.Budget.Used(s.Used(), int64(p)) {
-			percent = p
-		}
-	}
+	percent := reached(s.Budget, s.Used())
 	if percent <= s.Said {
 		return nil
 	}
@@ -29,7 +24,49 @@ func TellBudget(s *run.State) []run.Action {
 		return []run.Action{run.SetRun(run.Data{Said: percent, Notices: []string{notice}})}
 	}
 	notice += "; agents are asked to finish, and no task begins that would not fit"
-	actions := []run.Action{run.SetRun(run.Data{Said: percent, Notices: []string{notice}})}
+	return append([]run.Action{run.SetRun(run.Data{Said: percent, Notices: []string{notice}})}, wrapUp(s)...)
+}
+
+// TellDay does so for the budget of the day, which day returns with what is spent of it; nil where there is none. Where that is
+// not known, what was told holds.
+func TellDay(day func() (run.Day, spec.Sum, error)) func(*run.State) []run.Action {
+	return func(s *run.State) []run.Action {
+		if day == nil {
+			return nil
+		}
+		today, spent, err := day()
+		if err != nil {
+			return nil
+		}
+		today.Said = reached(today.Budget, spent)
+		switch same := today.Date == s.Day.Date && today.Budget == s.Day.Budget; {
+		case same && today.Said <= s.Day.Said:
+			return nil
+		case today.Said == 0:
+			return []run.Action{run.SetRun(run.Data{Day: &today})}
+		}
+		b := today.Budget
+		notice := fmt.Sprintf("%d %% of %s are spent: %s of %s", today.Said, spec.DayBudget, b.Figure(b.Of(spent)), b)
+		if today.Said < run.WrapUp {
+			return []run.Action{run.SetRun(run.Data{Day: &today, Notices: []string{notice}})}
+		}
+		notice += "; agents are asked to finish"
+		return append([]run.Action{run.SetRun(run.Data{Day: &today, Notices: []string{notice}})}, wrapUp(s)...)
+	}
+}
+
+// reached is the highest percentage of a budget that a run tells, and that is spent.
+func reached(b spec.Budget, spent spec.Sum) (percent int) {
+	for _, p := range []int{80, run.WrapUp} {
+		if b.Used(spent, int64(p)) {
+			percent = p
+		}
+	}
+	return percent
+}
+
+// wrapUp asks the agents at work to finish.
+func wrapUp(s *run.State) (actions []run.Action) {
 	for _, id := range s.Busy() {
 		if role := s.Spec.Roles[s.Works[id].RoleAt(s.Works[id].Last)]; role.Runs(spec.ExecutorModel) {
 			actions = append(actions, run.Write{Task: id, Text: finish, From: run.ByRule}, run.Tell{Work: id})
@@ -39,8 +76,7 @@ func TellBudget(s *run.State) []run.Action {
 }
 
 // finish asks an agent to wrap up.
-const finish = "The budget of the run is almost spent. Begin nothing new: finish what you have, and hand it in with your " +
-	"next calls."
+const finish = "The budget is almost spent. Begin nothing new: finish what you have, and hand it in with your next calls."
 
 func used(s *run.State) string {
 	return s.Budget.Figure(s.Budget.Of(s.Used())) + " of " + s.Budget.String() + run.Plus(s.Unmetered())

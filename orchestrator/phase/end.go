@@ -183,6 +183,9 @@ func baselineReceipts(order *run.Spec, proofs *run.Proofs) []spec.Receipt {
 func why(s *run.State, end run.Status) string {
 	n := s.Tasks.Counts()
 	did := strings.TrimPrefix(strings.Join(append([]string{redder(&s.Branch)}, less(s)...), "; "), "; ")
+	if p := s.Batches.Passage; p != nil {
+		return stuck(s, p)
+	}
 	if end == run.Done {
 		landed := fmt.Sprintf("%d landed", n[run.TaskLanded])
 		return landed + some(n[run.TaskDone], "unchanged") + some(n[run.TaskSkipped], "skipped") +
@@ -219,6 +222,21 @@ func why(s *run.State, end run.Status) string {
 	return strings.TrimSuffix(fmt.Sprintf("%d landed, %d parked%s%s; %s",
 		n[run.TaskLanded], n[run.TaskParked]+n[run.TaskCancelled],
 		some(n[run.TaskSkipped], "skipped"), some(n[run.TaskDropped], "dropped"), did), "; ")
+}
+
+// stuck words that a passage has not ended, and what is left in its gates.
+func stuck(s *run.State, p *run.Passage) string {
+	var left, tasks []string
+	for _, gate := range p.Gates {
+		if now, _ := s.Proofs.Now(gate); now.Verdict != spec.VerdictPass {
+			left = append(left, fmt.Sprintf("gate %s has %s", gate, text.Count(now.Failures(), "failure")))
+		}
+	}
+	for _, l := range p.Landed {
+		tasks = append(tasks, run.Names(l.Tasks)...)
+	}
+	return fmt.Sprintf("the passage through %s has not ended, so nothing of it is on the branch (%s): %s; %d parked",
+		strings.Join(p.Gates, ", "), text.Some(tasks, maxNamed), strings.Join(left, "; "), s.Tasks.Counts()[run.TaskParked])
 }
 
 // oneWorker words that no second worker has proven what landed.
@@ -268,7 +286,7 @@ const maxWords = 2000
 
 // outcome returns the end that a run has earned once its final gates have run.
 func outcome(s *run.State) run.Status {
-	if !s.Tasks.NoneGivenUp() {
+	if !s.Tasks.NoneGivenUp() || s.Batches.Passage != nil {
 		return run.Parked
 	}
 	unverified := s.Head != s.Spec.Base &&

@@ -58,6 +58,7 @@ func ineffective(agenda *run.Agenda, requests *run.Requests) []string {
 		of := t.Task.ShardOf
 		handed := slices.ContainsFunc(requests.Of[t.Task.ID], func(q *run.Request) bool { return q.Child != "" })
 		switch effect := t.State != run.TaskDone || !role.Writes || handed; {
+		case t.IsTemplate():
 		case of != "":
 			shards[of] = shards[of] || effect
 		case !effect && t.Parent == "":

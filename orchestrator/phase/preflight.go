@@ -195,7 +195,8 @@ func stopUnproven(s *run.State, d run.Data) []run.Action {
 		}
 	}
 	for _, name := range with.Spec.GateNames() {
-		if tasks := with.Mending(name); len(tasks) > 0 && with.Proofs.Baseline[name].Verdict == spec.VerdictPass {
+		if tasks := with.Mending(name); len(tasks) > 0 && with.Proofs.Baseline[name].Verdict == spec.VerdictPass &&
+			len(with.Through(name)) == 0 {
 			d.Notices = append(d.Notices, fmt.Sprintf("gate %s is green on the base commit, so there is nothing to mend: "+
 				"take it out of mends of %s", name, text.Some(tasks, maxNamed)))
 		}

@@ -35,6 +35,11 @@ type Expansion struct {
 	Notes []string
 	// LeftOut are the files that templates match and whose shards may not change them.
 	LeftOut []run.LeftOut
+	// Later are the templates that expand later, foreseen the tasks that they would expand to now, where that is known.
+	Later    []run.Later
+	foreseen []spec.Task
+	// due reports that its one template was one of these: a command that prints nothing has nothing left to do.
+	due bool
 }
 
 // expand turns templates into tasks. It returns every error that it finds; with one, no task. The same plan over the same
@@ -42,18 +47,14 @@ type Expansion struct {
 // a thousand shards that wait for a thousand others would else be a million names. A rule never unlocks a protected path: the
 // shards of roles that write leave those files out.
 func expand(
-	ctx context.Context, plan spec.Plan, tree Tree, roles map[string]spec.Role, protected []string, m *mending,
+	ctx context.Context, plan spec.Plan, tree Tree, agenda *run.Agenda, m *mending,
 ) (Expansion, []spec.Problem, error) {
-	sizes, err := tree.Sizes(ctx)
-	if err != nil {
-		return Expansion{}, nil, fmt.Errorf("read the sizes of the files that shards hold: %w", err)
-	}
 	var out Expansion
 	var problems []spec.Problem
+	roles, protected := agenda.Spec.Roles, agenda.Spec.Project.Protected
 	for i, t := range plan.WithMends().Tasks {
 		role := roles[t.Role]
-		writes := role.ChangesFiles()
-		if !writes {
+		if !role.ChangesFiles() {
 			t.Mends = nil
 		}
 		t.Constraints = append(slices.Clone(plan.Constraints), t.Constraints...)
@@ -64,36 +65,64 @@ func expand(
 			out.Tasks = append(out.Tasks, t)
 			continue
 		}
-		s := &sharding{rule: *t.Shard, sizes: sizes}
-		if writes {
-			s.protected = protected
-		}
-		if m != nil {
-			s.has(m.shards[t.ID])
-		}
-		problem, err := s.run(ctx, tree)
-		if err != nil {
-			return Expansion{}, nil, fmt.Errorf("expand task %s: %w", t.ID, err)
-		}
-		if problem != "" {
-			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d].shard", i), Message: problem, Done: s.done})
+		if isLater(&plan, &t, agenda, m) {
+			if err := out.later(ctx, t, agenda, tree); err != nil {
+				return Expansion{}, nil, err
+			}
 			continue
 		}
-		for n, g := range s.groups {
-			out.Tasks = append(out.Tasks, s.task(t, s.from+n, g, writes))
+		var had []spec.Task
+		if m != nil {
+			had = m.shards[t.ID]
 		}
-		out.Notes = append(out.Notes, s.notes(t.ID)...)
-		out.LeftOut = append(out.LeftOut, s.leftOut(t.ID)...)
-		if first := cmp.Or(t.Canary, spec.DefaultCanary); role.Thinks() && writes && t.ChangeSet == "" &&
-			len(s.groups) > first {
-			out.Notes = append(out.Notes, fmt.Sprintf("%s: %d of its %d shards run until the gates have passed on one",
-				t.ID, first, len(s.groups)))
+		problem, err := out.template(ctx, t, agenda, tree, had)
+		if err != nil {
+			return Expansion{}, nil, err
+		}
+		if problem != nil {
+			problem.Path = fmt.Sprintf("tasks[%d].shard", i)
+			problems = append(problems, *problem)
 		}
 	}
 	if len(problems) > 0 {
 		return Expansion{}, problems, nil
 	}
 	return out, duplicates(out.Tasks), nil
+}
+
+// template adds the shards of a template, which has some already. The problem is for its author, without a path.
+func (x *Expansion) template(
+	ctx context.Context, t spec.Task, agenda *run.Agenda, tree Tree, had []spec.Task,
+) (*spec.Problem, error) {
+	sizes, err := tree.Sizes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the sizes of the files that shards hold: %w", err)
+	}
+	role := agenda.Spec.Roles[t.Role]
+	s, writes := &sharding{rule: *t.Shard, sizes: sizes}, role.ChangesFiles()
+	if writes {
+		s.protected = agenda.Spec.Project.Protected
+	}
+	if had != nil {
+		s.has(had)
+	}
+	problem, err := s.run(ctx, tree)
+	if err != nil {
+		return nil, fmt.Errorf("expand task %s: %w", t.ID, err)
+	}
+	if problem != "" {
+		return &spec.Problem{Message: problem, Done: s.done || x.due && s.silent}, nil
+	}
+	for n, g := range s.groups {
+		x.Tasks = append(x.Tasks, s.task(t, s.from+n, g, writes))
+	}
+	x.Notes = append(x.Notes, s.notes(t.ID)...)
+	x.LeftOut = append(x.LeftOut, s.leftOut(t.ID)...)
+	if first := cmp.Or(t.Canary, spec.DefaultCanary); role.Thinks() && writes && t.ChangeSet == "" && len(s.groups) > first {
+		x.Notes = append(x.Notes, fmt.Sprintf("%s: %d of its %d shards run until the gates have passed on one",
+			t.ID, first, len(s.groups)))
+	}
+	return nil, nil
 }
 
 func duplicates(tasks []spec.Task) []spec.Problem {

@@ -13,6 +13,7 @@ import (
 
 	"divisi/internal/spec"
 	"divisi/internal/textfile"
+	"divisi/orchestrator/run"
 )
 
 // memTree is a commit in memory.
@@ -90,7 +91,7 @@ func TestExpandByRule(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), nil, nil, nil)
+			x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &tc.rule}}}, sampleTree(), &run.Agenda{}, nil)
 			require.NoError(t, err)
 			require.Empty(t, problems)
 			var got [][]string
@@ -110,7 +111,7 @@ func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 		{ID: "a", Shard: &spec.Shard{By: "file", Glob: "*.rs"}},
 		{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}},
 		{ID: "c", Shard: &spec.Shard{By: "file", Match: "^nowhere"}},
-	}}, sampleTree(), nil, nil, nil)
+	}}, sampleTree(), &run.Agenda{}, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 3)
 	require.NotContains(t, problems[1].Message, "(?m)")
@@ -121,7 +122,7 @@ func TestExpandTellsEveryShardThatMatchesNothing(t *testing.T) {
 
 	tree := sampleTree()
 	tree.large = map[string]int64{"a/a.go": maxMatched + 1}
-	_, problems, err = expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}}}}, tree, nil, nil, nil)
+	_, problems, err = expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "b", Shard: &spec.Shard{By: "file", Match: "nowhere"}}}}, tree, &run.Agenda{}, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 	require.False(t, problems[0].Done, "a file was not searched")
@@ -134,7 +135,7 @@ func TestExpandNamesBinariesAndLinks(t *testing.T) {
 	tree.files["a/data.bin"] = "\x00\x01old"
 	tree.links = []string{"a/link.go", "z/link.go"}
 	notes := func(rule spec.Shard) ([]string, []spec.Problem) {
-		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil, nil)
+		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, &run.Agenda{}, nil)
 		require.NoError(t, err)
 		for _, task := range x.Tasks {
 			require.NotContains(t, task.Files, "a/link.go")
@@ -168,7 +169,7 @@ func TestExpandRefusesFilesThatACommandMadeUp(t *testing.T) {
 	t.Parallel()
 	tree := sampleTree()
 	tree.shards = []string{"../etc/passwd"}
-	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, nil, nil, nil)
+	_, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "a", Shard: &spec.Shard{By: "command", Command: []string{"x"}}}}}, tree, &run.Agenda{}, nil)
 	require.NoError(t, err)
 	require.Len(t, problems, 1)
 }
@@ -178,7 +179,7 @@ func TestExpandKeepsTemplatesInDependencies(t *testing.T) {
 	x, _, err := expand(t.Context(), spec.Plan{Constraints: []string{"all"}, Tasks: []spec.Task{
 		{ID: "m", Shard: &spec.Shard{By: "dir", Glob: "a/*.go"}, Constraints: []string{"own"}},
 		{ID: "after", DependsOn: []string{"m"}, Inputs: []string{"m/notes"}},
-	}}, sampleTree(), nil, nil, nil)
+	}}, sampleTree(), &run.Agenda{}, nil)
 	require.NoError(t, err)
 	tasks := x.Tasks
 	require.Equal(t, []string{"m"}, tasks[1].DependsOn)
@@ -202,7 +203,7 @@ func TestExpandLosesAndDoublesNothing(t *testing.T) {
 		for _, dir := range rapid.SliceOfDistinct(rapid.SampledFrom([]string{"", "a/", "a/b/", "c/"}), rapid.ID).Draw(rt, "modules") {
 			tree.files[dir+"go.mod"] = "module x"
 		}
-		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, nil, nil, nil)
+		x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{{ID: "t", Shard: &rule}}}, tree, &run.Agenda{}, nil)
 		require.NoError(rt, err)
 		files, err := tree.Files(t.Context())
 		require.NoError(rt, err)

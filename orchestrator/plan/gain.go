@@ -27,7 +27,7 @@ func Gain(
 	edited = edited.WithRoleInputs(agenda.Spec.Roles)
 	was := agenda.Spec.Plan.WithRoleInputs(agenda.Spec.Roles)
 	problems := gone(&was, &edited, &agenda.Tasks)
-	gained, more := edited, map[string][]spec.Task{}
+	gained, more, later := edited, map[string][]spec.Task{}, map[string]bool{}
 	gained.Tasks = nil
 	for i := range edited.Tasks {
 		now := edited.Tasks[i]
@@ -42,6 +42,9 @@ func Gain(
 			problems = append(problems, spec.Problem{Path: fmt.Sprintf("tasks[%d]", i), Message: why})
 		} else if grows {
 			gained.Tasks = append(gained.Tasks, now)
+			if t := agenda.Tasks.ByID[now.ID]; t != nil && t.Waits() {
+				later[now.ID] = true
+			}
 			for _, id := range agenda.Tasks.Shards[now.ID] {
 				more[now.ID] = append(more[now.ID], agenda.Tasks.ByID[id].Task)
 			}
@@ -50,7 +53,7 @@ func Gain(
 	if len(problems) > 0 || len(gained.Tasks) == 0 {
 		return run.PlanData{}, problems, nil
 	}
-	data, problems, err := prepare(ctx, gained, agenda, works, tree, &mending{edited: edited, shards: more})
+	data, problems, err := prepare(ctx, gained, agenda, works, tree, &mending{edited: edited, shards: more, later: later})
 	data.By = run.ByFile
 	return data, problems, err
 }
@@ -66,15 +69,18 @@ func Add(
 }
 
 // mending is a plan whose tasks are added to a run that is tried again: shards are those that its templates have, by template,
-// joins the tasks that get a change set, by its name.
+// joins the tasks that get a change set, by its name, later those of its templates that get another rule before they expand.
 type mending struct {
+	later  map[string]bool
 	edited spec.Plan
 	shards map[string][]spec.Task
 	joins  map[string][]string
 }
 
 // has reports whether a task is a shard that its template has.
-func (m *mending) has(t spec.Task) bool { return m != nil && len(m.shards[t.ShardOf]) > 0 }
+func (m *mending) has(t spec.Task) bool {
+	return m != nil && (len(m.shards[t.ShardOf]) > 0 || m.later[t.ID])
+}
 
 // now returns the tasks of a run with the change sets that they join, and the files that the edited plan gives those that have
 // not ended well.

@@ -178,3 +178,13 @@ func quoteOwnerPattern(pattern string) (quoted, fault string) {
 	}
 	return b.String(), ""
 }
+
+// Owners returns a function that gives the owners of a file of a tree, or a problem for the plan's author.
+func Owners(ctx context.Context, tree Tree) (of func(file string) string, problem string, err error) {
+	all, err := tree.Files(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	o, problem, err := readOwners(ctx, tree, all)
+	return o.of, problem, err
+}

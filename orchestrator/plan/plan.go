@@ -40,18 +40,24 @@ func prepare(
 	if len(problems) > 0 {
 		return run.PlanData{}, problems, nil
 	}
-	expanded, problems, err := expand(ctx, p, tree, s.Roles, s.Project.Protected, m)
-	if err != nil || len(problems) > 0 || m != nil && len(expanded.Tasks) == 0 {
+	expanded, problems, err := expand(ctx, p, tree, agenda, m)
+	if err != nil || len(problems) > 0 || m != nil && len(expanded.Tasks)+len(expanded.Later) == 0 {
 		return run.PlanData{}, problems, err
 	}
-	tasks := expanded.Tasks
-	if problems = overlapInSets(tasks, had); len(problems) > 0 {
+	return expanded.data(ctx, p.DecisionRecord, had, agenda, works, tree)
+}
+
+// data is the plan of what was expanded, over the tasks that the run has.
+func (x *Expansion) data(
+	ctx context.Context, record string, had []spec.Task, agenda *run.Agenda, works run.Works, tree Tree,
+) (run.PlanData, []spec.Problem, error) {
+	s, tasks := &agenda.Spec, x.Tasks
+	if problems := overlapInSets(tasks, had); len(problems) > 0 {
 		return run.PlanData{}, problems, nil
 	}
-	for i := range tasks {
-		tasks[i] = tasks[i].WithDefaults(s.Roles[tasks[i].Role])
-		tasks[i].Limits = tasks[i].Limits.Or(s.Project.Limits)
-	}
+	complete(tasks, s)
+	complete(x.foreseen, s)
+	all := slices.Concat(tasks, x.foreseen)
 	files, err := tree.Files(ctx)
 	if err != nil {
 		return run.PlanData{}, nil, fmt.Errorf("check which modules the gates run in: %w", err)
@@ -61,16 +67,24 @@ func prepare(
 		return run.PlanData{}, nil, fmt.Errorf("read the sizes of the files to estimate the tokens: %w", err)
 	}
 	data := run.PlanData{
-		DecisionRecord: p.DecisionRecord, Tasks: tasks,
-		Notes:    append(expanded.Notes, ungated(tasks, s.Roles, s.Project.Gates, files)...),
-		LeftOut:  expanded.LeftOut,
-		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(tasks, s.Roles, s.Project), Agents: agents(tasks, s),
-		Likely: Estimate(p.DecisionRecord, tasks, sizes, agenda, works),
+		DecisionRecord: record, Tasks: tasks, Later: x.Later,
+		Notes:    append(x.Notes, ungated(all, s.Roles, s.Project.Gates, files)...),
+		LeftOut:  x.LeftOut,
+		Overlaps: Overlaps(tasks, maxOverlaps), Ceiling: Ceiling(all, s.Roles, s.Project), Agents: agents(all, s),
+		Likely: Estimate(record, all, sizes, agenda, works),
 	}
 	if problem, err := tooLarge(data); problem != nil || err != nil {
 		return run.PlanData{}, problem, err
 	}
 	return data, nil, nil
+}
+
+// complete fills what tasks leave to their roles and to the project.
+func complete(tasks []spec.Task, s *run.Spec) {
+	for i := range tasks {
+		tasks[i] = tasks[i].WithDefaults(s.Roles[tasks[i].Role])
+		tasks[i].Limits = tasks[i].Limits.Or(s.Project.Limits)
+	}
 }
 
 // maxPlan bounds a plan's event as it is stored, in bytes: what the log takes, less the event around it.

@@ -21,7 +21,9 @@ import (
 type sharding struct {
 	// done reports that the glob has files, that all were searched, and that the content of none matches.
 	done bool
-	rule spec.Shard
+	// silent reports that its command printed nothing.
+	silent bool
+	rule   spec.Shard
 	// protected are the globs whose files the shards may not change.
 	protected []string
 	// sizes are the files' bytes, matches how often each one matches the rule.
@@ -312,6 +314,7 @@ func (s *sharding) byCommand(ctx context.Context, tree Tree, all []string) (grou
 	if err != nil {
 		return nil, err.Error(), nil // the plan's author chose the command: its failure is an error of the plan
 	}
+	s.silent = strings.TrimSpace(strings.Join(lines, "")) == ""
 	links, err := tree.Links(ctx)
 	if err != nil {
 		return nil, "", err

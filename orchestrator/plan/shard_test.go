@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"divisi/internal/spec"
+	"divisi/orchestrator/run"
 )
 
 var guarded = []string{".github/**", "**/Makefile"}
@@ -22,7 +23,7 @@ func writingRoles() map[string]spec.Role {
 func expandOne(t *testing.T, task spec.Task, tree Tree) (Expansion, []spec.Problem) {
 	t.Helper()
 	task.ID = "t"
-	x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{task}}, tree, writingRoles(), guarded, nil)
+	x, problems, err := expand(t.Context(), spec.Plan{Tasks: []spec.Task{task}}, tree, &run.Agenda{Spec: run.Spec{Roles: writingRoles(), Project: spec.Project{Protected: guarded}}}, nil)
 	require.NoError(t, err)
 	return x, problems
 }

@@ -32,7 +32,11 @@ func written(plans *run.Plans, works run.Works, at int) spec.Plan {
 	if a := works.Attempt(task, n); a != nil && a.Result != nil && a.Result.Plan != nil {
 		return *a.Result.Plan
 	}
-	return spec.Plan{DecisionRecord: d.DecisionRecord, Tasks: d.Tasks}
+	p := spec.Plan{DecisionRecord: d.DecisionRecord, Tasks: slices.Clone(d.Tasks)}
+	for _, l := range d.Later {
+		p.Tasks = append(p.Tasks, l.Task)
+	}
+	return p
 }
 
 // revised returns a task as it was revised; of a template, as its first shard was. left is false for one that was cancelled.
@@ -83,7 +87,7 @@ func Whole(agenda *run.Agenda, works run.Works) spec.Plan {
 // sources are the master's plans up to one of them.
 func sources(agenda *run.Agenda, works run.Works, at int) (plans []spec.Plan) {
 	for i := range agenda.Plans.All[:at+1] {
-		if agenda.Plans.All[i].Request == "" && agenda.Plans.All[i].Follows == "" {
+		if p := &agenda.Plans.All[i]; p.Request == "" && p.Follows == "" && p.Expands == "" {
 			plans = append(plans, Source(agenda, works, i).WithRoleInputs(agenda.Spec.Roles))
 		}
 	}

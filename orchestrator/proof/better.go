@@ -15,7 +15,13 @@ func Better(p *run.Proofs, receipts []spec.Receipt) string {
 	var parts []string
 	for _, r := range receipts {
 		before := p.Before(r)
-		if r.Verdict != spec.VerdictBetter || before == nil {
+		switch {
+		case before == nil:
+			continue
+		case r.Verdict == spec.VerdictPassage:
+			parts = append(parts, fmt.Sprintf("gate %s has %s", r.Gate, text.Count(r.Failures(), "failure")))
+			continue
+		case r.Verdict != spec.VerdictBetter:
 			continue
 		}
 		part := fmt.Sprintf("gate %s has %s, %d before", r.Gate, text.Count(r.Failures(), "failure"), before.Failures())

@@ -40,7 +40,7 @@ func Incomparables(order *run.Spec, proofs *run.Proofs) []Incomparable {
 	var out []Incomparable
 	for _, g := range order.Project.Gates {
 		r, ok := proofs.Now(g.Name)
-		if why := gate.Incomparable(r); ok && why != "" {
+		if why := gate.Incomparable(r); ok && why != "" && r.Verdict != spec.VerdictPassage {
 			out = append(out, Incomparable{
 				Gate: g.Name, Command: g.Command, Why: why, Error: gate.Reason(r, nil),
 				Output: recovery.OutputFile(order, r.Output),
@@ -116,7 +116,7 @@ func Needed(agenda *run.Agenda, proofs *run.Proofs, t *run.Task) (names []string
 		return nil
 	}
 	for _, name := range agenda.Spec.GatesOf(t.Task) {
-		if len(agenda.Mending(name)) == 0 || slices.Contains(t.Task.Mends, name) {
+		if len(agenda.Mending(name)) == 0 || slices.Contains(t.Task.Mends, name) || slices.Contains(t.Task.Through, name) {
 			continue
 		}
 		now, known := proofs.Now(name)

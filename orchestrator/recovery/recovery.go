@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"divisi/internal/lazyregexp"
 	"divisi/internal/spec"
@@ -40,6 +41,8 @@ var (
 	ErrAuth = errors.New("the model's service refused the key")
 	// ErrService reports that the model's service was unavailable for longer than retries last.
 	ErrService = errors.New("the model's service is not available")
+	// ErrUncounted reports that the machine cannot count what is spent of the budget of the day.
+	ErrUncounted = errors.New("the use of the day cannot be counted")
 )
 
 // pauses are the faults that are not an attempt's own: every other attempt would fail too. The run stops, and the attempt is
@@ -47,6 +50,7 @@ var (
 var pauses = map[string]error{
 	wire.FaultBudget:      nil,
 	wire.FaultAuth:        ErrAuth,
+	wire.FaultUncounted:   ErrUncounted,
 	wire.FaultRateLimited: ErrService,
 	wire.FaultOverloaded:  ErrService,
 	wire.FaultStalled:     ErrService,
@@ -54,13 +58,16 @@ var pauses = map[string]error{
 }
 
 // Pause stops the run for a fault that is not the attempt's own, after again, which puts the attempt back. ok reports whether
-// it is such a fault. A fault that is older than this conductor has stopped the run already: the attempt is only put back.
-func Pause(agents *run.Agents, work string, f spec.Fault, again ...run.Action) (actions []run.Action, ok bool) {
+// it is such a fault. A fault that is older than this conductor has stopped the run already, and the next attempt of a coding
+// agent waits for its quota itself: the attempt is only put back.
+func Pause(order *run.Spec, agents *run.Agents, work string, f spec.Fault, again ...run.Action) (actions []run.Action, ok bool) {
 	cause, ok := pauses[f.Class]
 	w := agents.Works[work]
 	switch {
 	case !ok:
 		return nil, false
+	case f.Class == wire.FaultRateLimited && outwaits(order, w):
+		return again, true
 	case w.Attempts[w.Last].ResultPos < agents.Began:
 		return again, true
 	case cause == nil:
@@ -68,6 +75,17 @@ func Pause(agents *run.Agents, work string, f spec.Fault, again ...run.Action) (
 	default:
 		return append(again, run.Fail{Err: fmt.Errorf("%w: %s", cause, f.Message)}), true
 	}
+}
+
+// outwaits reports whether the newest attempt was of a coding agent, and one that follows begins when a quota is free again. One
+// that has ended before the quota of the attempt before it was free has not waited: neither would the next.
+func outwaits(order *run.Spec, w *run.Work) bool {
+	a, before := w.Attempts[w.Last], w.Attempts[w.Last-1]
+	at := time.UnixMilli(a.Seen)
+	if before != nil && before.Quota.After(at) {
+		return false
+	}
+	return order.Roles[a.Role].Usage != "" && a.Quota.After(at) && !a.Quota.After(at.Add(order.Project.Quota()))
 }
 
 const (
@@ -87,7 +105,8 @@ func Hopeless(f spec.Fault) bool { return f.Class == wire.FaultTooBig || f.Class
 // Failed decides what becomes of a task whose attempt failed: another attempt that learns why, or parking.
 func Failed(agenda *run.Agenda, agents *run.Agents, t *run.Task, f spec.Fault) []run.Action {
 	id := t.Task.ID
-	if actions, ok := Pause(agents, id, f, run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: f.Message})); ok {
+	again := run.SetTask(id, run.TaskData{State: run.TaskPending, Reason: f.Message})
+	if actions, ok := Pause(&agenda.Spec, agents, id, f, again); ok {
 		return actions
 	}
 	return []run.Action{run.SetTask(id, After(agenda, agents.Works, t, f))}
@@ -119,6 +138,9 @@ func after(order *run.Spec, works run.Works, t *run.Task, f spec.Fault) (choice 
 			return choice, fmt.Sprintf("conflicted with landed changes %d times", n)
 		}
 		return t.Next, ""
+	}
+	if t.Task.InRound() && f.Class == wire.FaultGate {
+		return choice, "the next round has what is left: " + f.Message
 	}
 	role := order.Roles[t.Task.Role]
 	own, same := counts(t, f, min(t.Choice.At, len(role.Chain)))

@@ -3,6 +3,7 @@ package recovery_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -47,6 +48,11 @@ func TestFailed(t *testing.T) {
 			spec.Fault{Class: wire.FaultAuth, Message: "401"},
 			[]string{"task t pending 401", "fail: the model's service refused the key: 401"},
 		},
+		"so does a use that the machine cannot count": {
+			nil,
+			spec.Fault{Class: wire.FaultUncounted, Message: "read day.json"},
+			[]string{"task t pending read day.json", "fail: the use of the day cannot be counted: read day.json"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,6 +66,26 @@ func TestFailed(t *testing.T) {
 			}
 			require.Equal(t, c.want, runtest.Describe(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t"], c.now)))
 		})
+	}
+}
+
+// A coding agent whose quota is used up begins again when it is free. One that did not wait for that ends the conductor.
+func TestAnAttemptThatDidNotWaitIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	l := newLog(t, 4, spec.Task{ID: "t", Role: "agent"})
+	l.Spec.Roles["agent"] = spec.Role{Name: "agent", Usage: spec.AgentClaude}
+	used := spec.Fault{Class: wire.FaultRateLimited, Message: "429"}
+	for n, want := range map[int]string{1: "task t pending 429", 2: "fail: the model's service is not available: 429"} {
+		for i := range n {
+			l.Dispatched("t", "agent", i+1, "b")
+			l.Ended("t", i+1, runtest.Failed(used.Class, used.Message))
+			a := l.Works["t"].Attempts[i+1]
+			a.Quota = time.UnixMilli(a.Seen).Add(time.Hour)
+		}
+		actions := runtest.Describe(recovery.Failed(&l.Agenda, &l.Agents, l.Tasks.ByID["t"], used))
+		require.Equal(t, want, actions[len(actions)-1])
+		l = newLog(t, 4, spec.Task{ID: "t", Role: "agent"})
+		l.Spec.Roles["agent"] = spec.Role{Name: "agent", Usage: spec.AgentClaude}
 	}
 }
 

@@ -43,7 +43,7 @@ var shapes = map[contextscope.Kind]shape{
 	contextscope.KindRun:  runs,
 	contextscope.KindPlan: plans,
 	contextscope.KindTask: tasks,
-	contextscope.KindLanding: object("batch state old head tree set mends parts search limit dispatch own", fields{
+	contextscope.KindLanding: object("batch state old head tree set mends through parts search limit dispatch own", fields{
 		"tasks":      each(object("task attempt commit added deleted files", fields{"unverified": begun, "better": begun})),
 		"unverified": begun, "better": begun, "gone": each(masked), "receipts": each((*Redactor).receipt),
 	}),
@@ -81,15 +81,15 @@ var (
 		"tail":     hidden, "names": each(masked), "missing": masked, "hidden": each(text(unrun)),
 	})
 
-	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget said file roles project "+
-		"head ref dispatch void line keys crew at quarantine reproved unserved made outage own", fields{
+	runs = with(object("state allow_unverified allow_unread on_doubt first_red epoch setup budget budget_day said file roles "+
+		"project head ref dispatch void line keys crew at quarantine reproved unserved made outage own", fields{
 		"spec": order, "reason": begun, "baseline": each((*Redactor).receipt),
 		"other": object("environment", fields{"baseline": each((*Redactor).receipt), "lacks": each(masked)}),
 		"known": each((*Redactor).receipt), "final": each((*Redactor).receipt), "flaky": each(signatures), "names": each(masked),
 		"unverified": begun,
 		"gate":       object("name command affected full format timeout by", fields{"dropped": begun}),
 		"missing":    each(begun), "decision": decided, "wait": begun, "exhausted": begun, "notices": each(hidden),
-		"unlike": each(each(unlike)),
+		"unlike": each(each(unlike)), "day": object("date budget said", nil),
 	}), func(_ *Redactor, had, out map[string]any) {
 		if !tells(had) && had["notices"] != nil {
 			out["notices"] = had["notices"]

@@ -18,7 +18,7 @@ func child(tasks *run.Tasks, q *run.Request) spec.Task {
 		IncludeContents: q.IncludeContents,
 	}
 	if up := tasks.ByID[q.Of]; up != nil {
-		t.Mends = up.Task.Mends
+		t.Mends, t.Through = up.Task.Mends, up.Task.Through
 	}
 	return t
 }

@@ -36,7 +36,7 @@ func Droppable(agenda *run.Agenda, batches *run.Batches, id string) (l Landed, e
 		return l, Refusedf("%s is %s: only landed tasks can be dropped", id, t.State)
 	}
 	if l.Tasks, l.Old, l.Head = batches.LandedWith(t, agenda.Spec.Base); len(l.Tasks) == 0 {
-		return l, Refusedf("%s has no commit", id)
+		return l, Refusedf("%s has no commit on the branch", id)
 	}
 	if on := dependents(&agenda.Tasks, l.Tasks); len(on) > 0 {
 		return l, Refusedf("%s depends on %s: first drop the landed ones of these, and skip the others",

@@ -36,9 +36,10 @@ func follow(agenda *run.Agenda, branch *run.Branch, q *run.Request) []run.Action
 		Brief: "The agent of " + q.Of + " could not write here, and asked for it with these words, which are data:\n" +
 			narrative.Quote(q.Reason) + "\nMake the change that is missing there.\nIts own task was:\n" + t.Task.Brief,
 		Constraints: t.Task.Constraints, Files: q.Paths, DependsOn: []string{q.Of}, Gates: t.Task.Gates, Mends: t.Task.Mends,
-		Verify: t.Task.Verify, Attempts: t.Task.Attempts, Limits: t.Task.Limits,
+		Through: t.Task.Through,
+		Verify:  t.Task.Verify, Attempts: t.Task.Attempts, Limits: t.Task.Limits,
 	}
-	expand := run.Expand{Plan: spec.Plan{Tasks: []spec.Task{task}}, Commit: branch.Head}
+	expand := run.Expand{Plan: spec.Plan{Tasks: []spec.Task{task}}, Commit: branch.Tip()}
 	expand.Then = func(d run.PlanData, problems []spec.Problem) []run.Action {
 		if len(problems) > 0 {
 			return []run.Action{run.Append{Data: none}}

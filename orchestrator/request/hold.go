@@ -154,7 +154,7 @@ func later(templates *run.Templates, h *run.Hold) string {
 
 // heldOnly returns the open hold of a reference that is no task; the error is a *RefusedError where a template is not held.
 func heldOnly(agenda *run.Agenda, ref string) (*run.Hold, error) {
-	if agenda.Tasks.ByID[ref] != nil || len(agenda.Tasks.Shards[ref]) == 0 {
+	if agenda.Tasks.Single(ref) != nil || len(agenda.Tasks.Shards[ref]) == 0 {
 		return nil, nil
 	}
 	if err := Over(agenda); err != nil {

@@ -18,7 +18,7 @@ import (
 func Retry(
 	agenda *run.Agenda, works run.Works, refs []string, r run.Revision, edited *spec.Plan, gained run.PlanData,
 ) ([]run.Action, []string, error) {
-	ids, err := retried(agenda, refs, len(gained.Tasks) > 0)
+	ids, err := retried(agenda, refs, gained.Adds())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,7 +37,7 @@ func Retry(
 		return nil, nil, Refusedf("the edited plan: %s", why)
 	}
 	actions := reopen(agenda, tried(&r))
-	if len(gained.Tasks) > 0 {
+	if gained.Adds() {
 		actions = append(actions, run.Append{Data: gained})
 	}
 	ids, tested := byCause(&agenda.Tasks, ids, own, len(refs) > 0 || r.Changes())
@@ -134,7 +134,7 @@ func retried(agenda *run.Agenda, refs []string, gained bool) (out []string, err 
 		return parked(agenda, gained)
 	}
 	for _, ref := range refs {
-		if h := agenda.Templates.Of[ref].Open(); agenda.Tasks.ByID[ref] == nil && h != nil {
+		if h := agenda.Templates.Of[ref].Open(); agenda.Tasks.Single(ref) == nil && h != nil {
 			return nil, Refusedf("the template %s is held, and waits for an answer: %s", ref, h.Why())
 		}
 	}
@@ -150,7 +150,7 @@ func retried(agenda *run.Agenda, refs []string, gained bool) (out []string, err 
 		switch t := agenda.Tasks.ByID[ids[0]]; {
 		case len(given) > 0 && agenda.Tasks.ByID[given[0]].Parent != "":
 			return nil, Refusedf("%s belongs to the agent of %s: retry that one", ref, agenda.Tasks.ByID[given[0]].Parent)
-		case len(given) == 0 && agenda.Tasks.ByID[ref] == nil:
+		case len(given) == 0 && agenda.Tasks.Single(ref) == nil:
 			return nil, Refusedf("no task of %s is parked or cancelled: there is nothing to retry", ref)
 		case len(given) == 0:
 			return nil, Refusedf("%s is %s: only a parked or cancelled task can be tried again", ref, t.State)
@@ -168,7 +168,7 @@ func parked(agenda *run.Agenda, gained bool) (out []string, err error) {
 	var drops *run.Task
 	for t := range agenda.Tasks.All() {
 		switch {
-		case t.State != run.TaskParked || t.Parent != "":
+		case t.State != run.TaskParked || t.Parent != "" || t.Task.InRound():
 		case t.Drops != nil:
 			drops = t
 		default:

@@ -70,7 +70,7 @@ func delegate(s *run.State, q *run.Request) []run.Action {
 		return refuse(q, why)
 	}
 	p := spec.Plan{Tasks: []spec.Task{child(&s.Tasks, q)}}
-	return []run.Action{run.Expand{Plan: p, Commit: s.Head, Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
+	return []run.Action{run.Expand{Plan: p, Commit: s.Tip(), Then: func(d run.PlanData, problems []spec.Problem) []run.Action {
 		if len(problems) > 0 {
 			return refuse(q, problemText(&spec.PlanError{Problems: problems}))
 		}

@@ -121,9 +121,14 @@ type End struct {
 // Expand has a plan prepared over the tree of a commit; Then proposes what follows. Problems are for the plan's author.
 type Expand struct {
 	Proposal
-	Plan   spec.Plan
-	Commit string
-	Then   func(data PlanData, problems []spec.Problem) []Action
+	Plan spec.Plan
+	// Template is set where the plan is the shards of a template whose time has come, Round where they are those of the
+	// findings of an object.
+	Template *Task
+	Round    *Round
+	Findings string
+	Commit   string
+	Then     func(data PlanData, problems []spec.Problem) []Action
 }
 
 // Approve asks a person about a plan.

@@ -46,8 +46,14 @@ func newAgenda() Agenda {
 
 // addTasks adds the tasks of a plan.
 func (s *Agenda) addTasks(plan int, tasks []spec.Task) {
+	for i := range s.Plans.All[plan].Later {
+		tasks = append(tasks[:len(tasks):len(tasks)], s.Plans.All[plan].Later[i].Task)
+	}
 	for _, t := range tasks {
-		if _, twice := s.Tasks.ByID[t.ID]; twice {
+		if had, twice := s.Tasks.ByID[t.ID]; twice {
+			if had.Waits() && t.Shard != nil {
+				had.Task, had.After = t, t.Dependencies()
+			}
 			continue
 		}
 		v := &Task{Task: t, Plan: plan, State: TaskPending, After: t.Dependencies(), place: s.Tasks.placed}
@@ -60,8 +66,11 @@ func (s *Agenda) addTasks(plan int, tasks []spec.Task) {
 		s.Tasks.placed++
 		s.Tasks.ByID[t.ID] = v
 		s.Tasks.Order = append(s.Tasks.Order, t.ID)
-		if len(t.Mends) > 0 {
+		if len(t.Mends)+len(t.Through) > 0 {
 			s.Tasks.mending = append(s.Tasks.mending, t.ID)
+		}
+		if v.IsTemplate() {
+			s.Tasks.later = append(s.Tasks.later, t.ID)
 		}
 		s.Tasks.join(v)
 		s.Tasks.add(v)
@@ -101,6 +110,9 @@ func (s *Agenda) Approval(t *Task) bool {
 		t = s.Tasks.ByID[t.Parent]
 	}
 	p := &s.Plans.All[t.Plan]
+	if of := s.Tasks.ByID[p.Expands]; of != nil && !p.Beyond {
+		return s.Approval(of)
+	}
 	return p.Follows != "" || s.Plans.Approved > t.Plan || s.Spec.AutoApprove || p.ofPerson()
 }
 
@@ -138,15 +150,25 @@ func (s *Agenda) replace(e *contextscope.Event, d PlanData) {
 
 // Mending lists the tasks that mend a gate, in plan order, and those of the plan file while that is not expanded yet.
 func (s *Agenda) Mending(gate string) (ids []string) {
+	return s.about(func(t *spec.Task) bool { return slices.Contains(t.Mends, gate) })
+}
+
+// Through lists in the same way the tasks that lead through a gate.
+func (s *Agenda) Through(gate string) (ids []string) {
+	return s.about(func(t *spec.Task) bool { return slices.Contains(t.Through, gate) })
+}
+
+// about lists the tasks that mend gates or lead through gates and for which something holds.
+func (s *Agenda) about(holds func(*spec.Task) bool) (ids []string) {
 	if len(s.Plans.All) == 0 && s.Spec.Plan != nil {
 		for _, t := range s.Spec.Plan.WithMends().Tasks {
-			if slices.Contains(t.Mends, gate) {
+			if holds(&t) {
 				ids = append(ids, t.ID)
 			}
 		}
 	}
 	for _, id := range s.Tasks.mending {
-		if t := s.Tasks.ByID[id]; t != nil && slices.Contains(t.Task.Mends, gate) {
+		if t := s.Tasks.ByID[id]; t != nil && holds(&t.Task) {
 			ids = append(ids, id)
 		}
 	}
@@ -190,7 +212,7 @@ type Edit struct {
 func (p *Plans) add(d PlanData, spec *Spec) int {
 	at := len(p.All)
 	p.All, p.Writes = append(p.All, d), append(p.Writes, spec.Writes(d))
-	asks := !d.ofPerson() && d.Request == "" && d.Follows == "" && !spec.AutoApprove
+	asks := !d.ofPerson() && d.Request == "" && d.Follows == "" && !spec.AutoApprove && (d.Expands == "" || d.Beyond)
 	if asks && p.Writes[at] && at >= p.Approved {
 		p.toApprove = append(p.toApprove, at)
 	}

@@ -37,9 +37,17 @@ type Agents struct {
 	Spent    map[string]spec.Sum
 	Reserved spec.Sum
 	Quotas   Quotas
-	// Said is how many percent of the budget were told to be spent; Exhausted is why it allows nothing more.
+	// Said is how many percent of the budget were told to be spent; Exhausted is why it, or that of the day, allows nothing more.
 	Said      int
+	Day       Day
 	Exhausted Exhausted
+}
+
+// Day is a day of the machine, its budget, and how many percent of that were told to be spent.
+type Day struct {
+	Date   string      `json:"date"`
+	Budget spec.Budget `json:"budget"`
+	Said   int         `json:"said,omitempty"`
 }
 
 func newAgents() Agents {
@@ -99,6 +107,15 @@ func (s *Agents) limit(d Data, pos uint64) {
 	if d.Budget != nil {
 		s.Budget, s.Said, s.Exhausted = *d.Budget, 0, Exhausted{}
 	}
+	if d.Day != nil {
+		if s.DayOver() && (d.Day.Date != s.Day.Date || d.Day.Budget != s.Day.Budget) {
+			s.Exhausted = Exhausted{}
+		}
+		s.Day = *d.Day
+	}
+	if d.BudgetDay != nil && s.DayOver() {
+		s.Exhausted = Exhausted{}
+	}
 	s.Said = max(s.Said, d.Said)
 	if d.Exhausted != "" {
 		s.Exhausted = Exhausted{d.Exhausted, pos}
@@ -107,6 +124,9 @@ func (s *Agents) limit(d Data, pos uint64) {
 
 // Unpriced reports whether the budget, which is in money, allows nothing more because a model has no price: no money helps.
 func (s *Agents) Unpriced() bool { return strings.Contains(s.Exhausted.Why, spec.NoPrice) }
+
+// DayOver reports whether it is the budget of the day that allows nothing more.
+func (s *Agents) DayOver() bool { return strings.Contains(s.Exhausted.Why, spec.DayBudget) }
 
 // OverBudget is why a run stops that its budget allows nothing more.
 func (s *Agents) OverBudget(why string) string {

@@ -69,6 +69,7 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 			if a.Doing = p.Doing; p.Wait != nil {
 				a.waits(p.Wait, s.Times.Clock(e.Time), s.Times.Clock(p.Wait.Until))
 				if p.Wait.For == spec.WaitQuota {
+					a.Quota = p.Wait.Until
 					s.Quotas[p.Wait.Model+" "+p.Wait.Account] = *p.Wait
 				}
 			}
@@ -290,6 +291,7 @@ func (s *State) applyTask(e *contextscope.Event, d TaskData) {
 	}
 	s.tried(t, d)
 	t.Reason, t.Forgotten, t.Trial = d.Reason, d.Forgotten, d.Trial
+	t.silence(d)
 	t.Part, t.Suspected = 0, Suspected{}
 	if d.Doubt != nil {
 		t.doubt(*d.Doubt, e.Pos)

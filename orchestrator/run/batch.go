@@ -19,6 +19,8 @@ type Batches struct {
 	Testing         []*Batch
 	Landed          []Landing
 	Count, GateRuns int
+	// Passage is the open passage; nil for none.
+	Passage *Passage
 	// Reruns counts the results of gates that prove a landed batch a second time.
 	Reruns int
 	// Limit is how many tasks the next batch may hold; 0 while no batch has told.
@@ -37,6 +39,7 @@ type Batch struct {
 	Set             string
 	Tasks           []Landed
 	Gates, Mends    []string
+	Through         []string
 	Work            string
 	Attempt, Tries  int
 	// Until is when it is tested again after an outage, zero while it does not wait; Waited is how long it does in all.
@@ -111,6 +114,12 @@ func (s *State) applyLanding(e *contextscope.Event, d LandingData) {
 		s.Head = d.Head
 		s.Batches.close(d.Batch)
 		s.land(d, e)
+	case LandingLed:
+		s.lead(d, e.Pos)
+		s.Batches.close(d.Batch)
+		s.land(d, e)
+	case LandingSealed:
+		s.seal(d, e)
 	case LandingSplit, LandingDropped:
 		s.Works.void(fmt.Sprintf("%s-%d", BatchTask, d.Batch))
 		s.Batches.close(d.Batch)
@@ -132,8 +141,8 @@ func (b *Batches) test(d LandingData, works Works) {
 	}
 	one := &Batch{
 		Number: d.Batch, Old: d.Old, Head: d.Head, Tree: d.Tree, Set: d.Set, Tasks: d.Tasks, Gates: d.Dispatch.Gates, Tries: 1,
-		Mends: d.Mends,
-		Work:  d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
+		Mends: d.Mends, Through: d.Through,
+		Work: d.Dispatch.Task, Attempt: d.Dispatch.Attempt,
 	}
 	b.Testing, works[one.Work].Batch = append(b.Testing, one), one
 }
@@ -225,15 +234,17 @@ func (s *State) land(d LandingData, e *contextscope.Event) {
 		s.Proofs.prove(r)
 	}
 	s.mend(d, e.Pos)
-	l.Second = s.again(&l, e.ID)
-	s.Batches.Landed = append(s.Batches.Landed, l)
+	if s.Batches.Passage == nil {
+		l.Second = s.again(&l, e.ID)
+	}
+	s.Batches.keep(l)
 }
 
 // at is the batch that landed with a commit; nil for other commits, the base commit among them.
 func (b *Batches) at(head string) *Landing {
-	for i := range b.Landed {
-		if b.Landed[i].Head == head {
-			return &b.Landed[i]
+	for l := range b.All() {
+		if l.Head == head {
+			return l
 		}
 	}
 	return nil

@@ -59,6 +59,32 @@ type Doubt struct {
 // Accepted reports whether the patch continues in spite of it.
 func (d *Doubt) Accepted() bool { return d.Answer != nil && d.Answer.Option == Accept }
 
+// silence folds how many times more the patch of a task silences a checker. What was held is not allowed in advance: a person
+// decides about it.
+func (t *Task) silence(d TaskData) {
+	switch d.State {
+	case TaskPending, TaskRunning, TaskHeld, TaskParked, TaskCancelled, TaskSkipped:
+		t.Silences = 0
+	default:
+		t.Silences = max(t.Silences, d.Silences)
+	}
+}
+
+// MaySilence is how many times the next patch of a task may silence a checker without a question: what a person allowed the task,
+// or its template, without the patches of the other shards.
+func (a *Agenda) MaySilence(t *Task) int {
+	n := t.Task.AllowSuppress
+	if n == 0 || !a.Plans.All[t.Plan].ofPerson() {
+		return 0
+	}
+	for _, id := range a.Tasks.Shards[t.Task.ShardOf] {
+		if id != t.Task.ID {
+			n -= a.Tasks.ByID[id].Silences
+		}
+	}
+	return max(0, n)
+}
+
 // Doubt returns the open doubt of a held task; nil for none.
 func (t *Task) Doubt() *Doubt {
 	if t.State != TaskHeld || len(t.Doubts) == 0 {

@@ -91,6 +91,10 @@ type Data struct {
 	Unlike map[string][]Unlike `json:"unlike,omitempty"`
 	// Budget is set when a person changes it.
 	Budget *spec.Budget `json:"budget,omitempty"`
+	// BudgetDay is set when a person changes that of the day, Day when another day has begun, when its budget is another, and
+	// when more percent of it are told to be spent. What the day before forbade is over.
+	BudgetDay *spec.Budget `json:"budget_day,omitempty"`
+	Day       *Day         `json:"day,omitempty"`
 	// Said is set when so many percent of the budget are told to be spent, Exhausted when it allows nothing more, to the reason.
 	// Both are over with another budget.
 	Said      int    `json:"said,omitempty"`
@@ -238,6 +242,13 @@ type PlanData struct {
 	Edited         *spec.Plan  `json:"edited,omitempty"`
 	DecisionRecord string      `json:"decision_record,omitempty"`
 	Tasks          []spec.Task `json:"tasks"`
+	// Later are the templates that expand when what they depend on has landed. Expands is set where the tasks are the shards of
+	// one of them, and Beyond where these may use more tokens than its plan said.
+	Later   []Later `json:"later,omitempty"`
+	Expands string  `json:"expands,omitempty"`
+	Beyond  bool    `json:"beyond,omitempty"`
+	// Round is set where that is one by finding.
+	Round *Round `json:"round,omitempty"`
 	// Forgotten reports that the tasks are for files that no task could change: their briefs quote gates. Joins are tasks that
 	// were parked, by the change set of a new task that they join.
 	Forgotten bool                `json:"forgotten,omitempty"`
@@ -257,21 +268,6 @@ type PlanData struct {
 	// Grant is the most tokens that the one task of a request may use, with all its attempts and testers and what it has others
 	// do; 0 where the agent that asked has no limit.
 	Grant int `json:"grant,omitempty"`
-}
-
-// LeftOut are files that a template matches and its shards do not have, what kind of file they are, and how many more there are.
-type LeftOut struct {
-	Template string   `json:"template"`
-	Kind     string   `json:"kind"`
-	Files    []string `json:"files"`
-	More     int      `json:"more,omitempty"`
-}
-
-// Overlap is two tasks that may write the same path.
-type Overlap struct {
-	A    string `json:"a"`
-	B    string `json:"b"`
-	Path string `json:"path"`
 }
 
 // TaskData is the data of a task event (contextscope.KindTask); the event's Task and Attempt name the attempt.
@@ -302,6 +298,8 @@ type TaskData struct {
 	// Doubt is set with state held; Decision, about the patch, with the state that follows: running where the patch continues.
 	Doubt    *Doubt   `json:"doubt,omitempty"`
 	Decision *Decided `json:"decision,omitempty"`
+	// Silences is set with states verifying and accepted: how many times more the patch silences a checker.
+	Silences int `json:"silences,omitempty"`
 	// Trial is set with state verifying where an experiment with the tests of the patch is to be made, and with its dispatch.
 	Trial *Trial `json:"trial,omitempty"`
 	// Revision is set when the task begins again, from any state but landing and the good ends: with state pending, or with
@@ -331,8 +329,9 @@ type Dispatch struct {
 	Gates []string `json:"gates,omitempty"`
 	// Since is the commit that a batch is built on: gates with {affected} are narrowed to what changed since; empty for in full.
 	Since string `json:"since,omitempty"`
-	// Mends are the red gates that a batch mends.
-	Mends []string `json:"mends,omitempty"`
+	// Mends are the red gates that a batch mends, Through those that may be red in the passage that it is a part of.
+	Mends   []string `json:"mends,omitempty"`
+	Through []string `json:"through,omitempty"`
 	// Group is the template with whose other shards the attempt may share a process; empty for none.
 	Group string `json:"group,omitempty"`
 	// InFirst has gates run in the environment of the baseline, while one of its workers is there: those at the end of the
@@ -350,13 +349,15 @@ const (
 	LandingRed     = "red"     // its gates failed, and are run once more: it may be a flake
 	LandingSplit   = "split"   // its gates failed: its tasks are tested in parts, or the only one goes back
 	LandingDropped = "dropped" // what it is built on did not land, or something else did: its tasks wait again
+	LandingLed     = "led"     // it is in a passage, and the integration branch stays
+	LandingSealed  = "sealed"  // the gates of a passage are green: all of it is one merge commit of the integration branch
 )
 
 // LandingData is the data of a landing event.
 type LandingData struct {
 	// Batch counts the run's batches from 1.
 	Batch int `json:"batch"`
-	// State is testing, landed, red, split or dropped.
+	// State is testing, landed, red, split, dropped, led or sealed.
 	State string `json:"state"`
 	// Old and Head are the commit that it is built on, and its last one; Tree is the tree of that.
 	Old  string `json:"old"`
@@ -364,9 +365,10 @@ type LandingData struct {
 	Tree string `json:"tree,omitempty"`
 	// Set is the change set that the batch is; empty for patches that may land one without the other.
 	Set string `json:"set,omitempty"`
-	// Mends are the red gates that its tasks mend.
-	Mends []string `json:"mends,omitempty"`
-	Tasks []Landed `json:"tasks"`
+	// Mends are the red gates that its tasks mend, Through those that may be red in the passage that it is a part of.
+	Mends   []string `json:"mends,omitempty"`
+	Through []string `json:"through,omitempty"`
+	Tasks   []Landed `json:"tasks"`
 	// Parts are set with state split: the tasks that are tested apart, the first ones first.
 	Parts [][]string `json:"parts,omitempty"`
 	// Search is set with it: what the failures tell of the tasks.

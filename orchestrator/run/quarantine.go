@@ -56,8 +56,7 @@ func (s *Branch) proven() bool {
 // the final gates, or what it found on the base commit.
 func (s *Branch) Trusts(worker string, from uint64) bool {
 	q := &Quarantine{Worker: worker, From: from}
-	for i := range s.Batches.Landed {
-		l := &s.Batches.Landed[i]
+	for l := range s.Batches.All() {
 		second := l.Second != nil && l.Second.Worker == worker && l.Second.Pos > from
 		if second || q.first(l) {
 			return true
@@ -99,8 +98,8 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 	if slices.ContainsFunc(s.Final, lost) {
 		s.Final, s.Batches.firstRed, s.Missing, q.Final = nil, 0, nil, true
 	}
-	for i := range s.Batches.Landed {
-		s.distrust(&s.Batches.Landed[i], &q)
+	for l := range s.Batches.All() {
+		s.distrust(l, &q)
 	}
 	for _, had := range s.Quarantines { // what another one in quarantine has proven too is alone now
 		s.alone(had)
@@ -110,8 +109,7 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 // alone lists what has landed without the proof of a worker that is trusted.
 func (s *Branch) alone(q *Quarantine) {
 	q.Alone = nil
-	for i := range s.Batches.Landed {
-		l := &s.Batches.Landed[i]
+	for l := range s.Batches.All() {
 		if !q.all && (!q.first(l) || s.Proofs.IsProven(l.Tree, l.GateNames(), l.Old)) {
 			continue
 		}

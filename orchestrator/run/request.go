@@ -251,7 +251,7 @@ func (t *Task) revise(r *Revision, order *Spec) {
 	}
 	t.Task = r.Order(t.Task)
 	t.After = t.Task.Dependencies()
-	t.Fresh, t.Choice, t.Next, t.Waited = len(t.Faults), Choice{}, Choice{}, false
+	t.Fresh, t.Choice, t.Next, t.Waited, t.Before = len(t.Faults), Choice{}, Choice{}, false, len(t.Rounds)
 }
 
 // become gives a task another role. Limits and command are those of the role that it has now, where that names some.

@@ -278,6 +278,7 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 		}
 	}
 	s.addTasks(s.Plans.add(d, &s.Spec), d.Tasks)
+	s.expanded(e, d)
 	if d.Follows != "" {
 		s.Requests.Refused = slices.DeleteFunc(s.Requests.Refused, func(q *Request) bool { return q.ID == d.Follows })
 		return

@@ -61,6 +61,8 @@ type Task struct {
 	Model     string
 	// Unprovable is set where it waits in the queue with a patch that has a part which no gate can prove.
 	Unprovable bool
+	// Silences is how many times more its patch silences a checker, where no person was asked.
+	Silences int
 	// Red is the newest run of its tests without the change; nil for none.
 	Red *Red
 	// Trial is the experiment that its patch waits for, Tried the one that its newest patch waited for before; nil for none.
@@ -82,6 +84,9 @@ type Task struct {
 	// Head is the merged change set that its attempts start from; empty for the integration head. Kept are its patches in there.
 	Head string
 	Kept []Kept
+	// Rounds are those of a template by finding, oldest first. Before counts them when it was revised last.
+	Rounds []Round
+	Before int
 }
 
 // Suspected is the evidence of failed batches about a patch.
@@ -219,6 +224,8 @@ type Attempt struct {
 	Receipts  []spec.Receipt
 	// Dispatched, Began and Ended are unix milliseconds, for reports; 0 when unknown. Seen is when its worker wrote last.
 	Dispatched, Began, Ended, Seen int64
+	// Quota is until when the newest quota is used up that a call of it met.
+	Quota time.Time
 	// busy sums its activities; turned is when the turn whose calls run came, from the run's creation on, 0 while none run; down
 	// is how long no process had held the run when it was dispatched.
 	busy, turned, asked, down time.Duration
@@ -372,8 +379,7 @@ func (s *Spec) Spends(role string) bool {
 
 // Writes reports whether any task of a plan changes files.
 func (s *Spec) Writes(plan PlanData) bool {
-	return slices.ContainsFunc(plan.Tasks, func(t spec.Task) bool {
-		role := s.Roles[t.Role]
-		return role.ChangesFiles()
-	})
+	changes := func(t *spec.Task) bool { role := s.Roles[t.Role]; return role.ChangesFiles() }
+	return slices.ContainsFunc(plan.Tasks, func(t spec.Task) bool { return changes(&t) }) ||
+		slices.ContainsFunc(plan.Later, func(l Later) bool { return changes(&l.Task) })
 }

@@ -16,8 +16,8 @@ type Tasks struct {
 	ByID   map[string]*Task
 	Order  []string
 	Shards map[string][]string
-	// mending are those that mend a gate.
-	mending []string
+	// mending are those that mend a gate, later the templates that expand later.
+	mending, later []string
 	// Queued counts the patches that were accepted, those of a change set as one.
 	Queued int
 	// open are the tasks that have not ended, states the same by state; both are in plan order. counts has all tasks by state,
@@ -86,11 +86,13 @@ func (l *Tasks) remove(t *Task) {
 }
 
 func (l *Tasks) count(t *Task, n int) {
-	l.counts[t.State] += n
+	if !t.IsTemplate() {
+		l.counts[t.State] += n
+	}
 	if !t.Ended() {
 		l.shardsOpen[t.Task.ShardOf] += n
 	}
-	if t.GivenUp() && t.Parent == "" {
+	if t.GivenUp() && t.Parent == "" && !t.Task.InRound() { // the next round has the findings of one in a round
 		l.givenUp += n
 	}
 	if c := l.Sets[t.Task.ChangeSet]; c != nil && !t.Ended() && t.State != TaskAccepted {
@@ -174,13 +176,13 @@ func (l *Tasks) OpenShards(template string) bool { return l.shardsOpen[template]
 // Depends reports whether a dependency, a task or a template, is satisfied; lost is the task that was given up or dropped, so
 // that it never will be. known is false where the plan has no such task.
 func (l *Tasks) Depends(ref string) (met bool, lost *Task, known bool) {
-	if t := l.ByID[ref]; t != nil {
+	if t := l.ByID[ref]; t != nil && !t.expanded() {
 		if t.GivenUp() || t.State == TaskDropped {
 			return false, t, true
 		}
 		return t.Ended(), nil, true
 	}
-	return l.shardsOpen[ref] == 0, l.shardsLost[ref], len(l.Shards[ref]) > 0
+	return l.shardsOpen[ref] == 0, l.shardsLost[ref], len(l.Shards[ref]) > 0 || l.ByID[ref] != nil
 }
 
 // Count is how many tasks are in a state.
@@ -216,12 +218,35 @@ func (l *Tasks) RolesAbove(t *Task) []string {
 	return roles
 }
 
-// Members are the tasks that a reference names: the task itself, or the shards of a template.
+// Members are the tasks that a reference names: the task itself, or the shards of a template, behind a template that has more to
+// expand.
 func (l *Tasks) Members(ref string) []string {
-	if l.ByID[ref] != nil {
-		return []string{ref}
+	switch t := l.ByID[ref]; {
+	case t == nil, t.expanded() && len(l.Shards[ref]) > 0:
+		return l.Shards[ref]
+	default:
+		ended := func(id string) bool { return l.ByID[id].Ended() }
+		return append([]string{ref}, slices.DeleteFunc(slices.Clone(l.Shards[ref]), ended)...)
 	}
-	return l.Shards[ref]
+}
+
+// Templates yields the templates that expand later, in plan order.
+func (l *Tasks) Templates() iter.Seq[*Task] {
+	return func(yield func(*Task) bool) {
+		for _, id := range l.later {
+			if t := l.ByID[id]; t != nil && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// Single is the task of an id that is no template's; nil for none.
+func (l *Tasks) Single(id string) *Task {
+	if t := l.ByID[id]; t != nil && !t.IsTemplate() {
+		return t
+	}
+	return nil
 }
 
 // AllEnded reports whether every task has ended.

@@ -108,9 +108,9 @@ func (x *Templates) ended(t *Task) {
 	x.forgive(t)
 }
 
-// failed notes the shapes of a shard's failure.
+// failed notes the shapes of a shard's failure. Rounds end by themselves where they make no progress.
 func (x *Templates) failed(t *Task) {
-	if t.Task.ShardOf == "" {
+	if t.Task.ShardOf == "" || t.Task.InRound() {
 		return
 	}
 	of := x.template(t)
@@ -147,7 +147,7 @@ func without(by map[string][]*Task, t *Task) {
 
 // wait notes that a shard runs once more, since what its command needs may be away.
 func (x *Templates) wait(t *Task, f spec.Fault) {
-	if t.Task.ShardOf == "" {
+	if t.Task.ShardOf == "" || t.Task.InRound() {
 		return
 	}
 	of := x.template(t)

@@ -101,6 +101,9 @@ func (p *Proofs) findUnprovable(order *Spec, setup *spec.Result) (out []Unprovab
 	gates := map[Unprovable][]string{}
 	for _, name := range order.GateNames() {
 		now, _ := p.Now(name)
+		if now.Verdict == spec.VerdictPassage {
+			continue // it runs before the passage ends
+		}
 		for _, hidden := range now.Hidden {
 			dir, isPackage := strings.CutPrefix(hidden, hiddenPackage)
 			if hidden != spec.HiddenAll {
@@ -169,19 +172,24 @@ func (p *Proofs) AsOf(pos uint64) map[string]spec.Receipt {
 	return out
 }
 
-// mend keeps what the gates of a batch that landed found, where that is fewer failures than before: what is better stays so. A
-// gate that no batch has mended keeps its baseline. Other environments have none to compare with any more.
+// mend keeps what the gates of a batch that landed found, where that is fewer failures than before: what is better stays so, and
+// what a passage lets be red is what the next one is compared with. A gate that no batch has mended keeps its baseline. Other
+// environments have none to compare with any more.
 func (s *State) mend(d LandingData, pos uint64) {
 	p := &s.Proofs
 	for _, r := range d.Receipts {
 		before, known := p.Now(r.Gate)
 		gain := r.Verdict == spec.VerdictPass || r.Failures() < before.Failures() || len(r.Appeared) > 0
+		red := r.Verdict == spec.VerdictPassage
 		switch mended := len(d.Mends) > 0 || len(p.Mended[r.Gate]) > 0; {
-		case !mended || !known || !gain || before.Verdict == spec.VerdictPass || !r.LetsThrough():
+		case !red && (!mended || !known || !gain || before.Verdict == spec.VerdictPass || !r.LetsThrough()):
 		case r.Since != "" || r.Environment != before.Environment:
 		default:
 			r = r.Bare()
 			r.Pos = pos
+			if s.Batches.Passage != nil { // at its end all tests run that ran before
+				r.Names = before.Names
+			}
 			p.Mended[r.Gate] = append(slices.Clip(p.Mended[r.Gate]), r)
 			p.retire(r.Gate)
 		}
@@ -220,7 +228,8 @@ func (s *Branch) Better(t *Task) bool {
 	if t.State != TaskLanded || t.Landed.Better == "" {
 		return false
 	}
-	return len(t.Task.Mends) == 0 || slices.ContainsFunc(t.Task.Mends, func(gate string) bool { return !s.green(gate) })
+	gates := slices.Concat(t.Task.Mends, t.Task.Through)
+	return len(gates) == 0 || slices.ContainsFunc(gates, func(gate string) bool { return !s.green(gate) })
 }
 
 // green reports whether a gate is known to be green on the integration head.

@@ -52,7 +52,7 @@ func (x *canaries) take(t *run.Task) {
 // of returns the template of a task whose next attempt costs tokens; nil where all of its shards may begin.
 func (x *canaries) of(t *run.Task) *canary {
 	name := t.Task.ShardOf
-	if name == "" || t.Task.ChangeSet != "" || x.Templates.BriefProven(name) {
+	if name == "" || t.Task.InRound() || t.Task.ChangeSet != "" || x.Templates.BriefProven(name) {
 		return nil
 	}
 	role := x.Spec.Roles[t.Task.Role]

@@ -12,6 +12,9 @@ func Dispatch(s *run.State) []run.Action {
 	if s.Status != run.Running && s.Status != run.Planning {
 		return nil
 	}
+	if actions := expand(s); actions != nil {
+		return actions
+	}
 	var actions []run.Action
 	ready, unreachable := Ready(s)
 	for t := range s.Tasks.In(run.TaskPending) {
@@ -33,11 +36,27 @@ func Dispatch(s *run.State) []run.Action {
 	return actions
 }
 
+// expand expands the first template whose time has come, on the integration head. One whose rule cannot be applied is parked.
+func expand(s *run.State) []run.Action {
+	for t := range s.Tasks.Templates() {
+		switch {
+		case t.State != run.TaskPending || !approved(&s.Agenda, t) || dependencies(&s.Agenda, &s.Proofs, t).by != nothing:
+		case !t.Task.ByFindings():
+			return []run.Action{expandOn(s, t, run.Expand{})}
+		default:
+			if actions := nextRound(s, t); actions != nil {
+				return actions
+			}
+		}
+	}
+	return nil
+}
+
 // base is the commit that the next attempt of a task starts from: the integration head, its merged change set, or the base of the
 // work that it continues.
 func base(branch *run.Branch, t *run.Task) string {
 	if h, untried := t.Handover(); untried && h.Patch != nil {
 		return h.Patch.Base
 	}
-	return cmp.Or(t.Head, branch.Head)
+	return cmp.Or(t.Head, branch.Tip())
 }

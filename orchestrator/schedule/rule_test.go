@@ -33,6 +33,12 @@ func TestDispatch(t *testing.T) {
 		log      func(l *runtest.Log)
 		want     []string
 	}{
+		"at the end of the budget what costs nothing": {
+			1,
+			[]spec.Task{task("a"), {ID: "b", Role: "codemod", Files: []string{"b.go"}}, task("c")},
+			func(l *runtest.Log) { l.Append("", run.Data{Budget: new(spec.Tokens(100)), Said: run.WrapUp}) },
+			[]string{"assign b/1 to codemod on b"},
+		},
 		"in plan order up to the cap": {
 			2,
 			[]spec.Task{task("a"), task("b"), task("c")},

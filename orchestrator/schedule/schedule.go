@@ -34,15 +34,19 @@ type turns struct {
 	byRole, joined map[string]int
 	sets           *sets
 	first          canaries
+	// dear reports, by role, that another attempt does not fit into the rest of the budget.
+	dear map[string]bool
 	// serial reports that a task which takes turns with others is active.
 	serial, tooManyWaiting bool
+	// passing are the tasks of the open passage; nil while no task has asked.
+	passing map[*run.Task]bool
 }
 
 func newTurns(s *run.State) *turns {
 	atWork, byRole := s.Queue.AtWork()
 	x := &turns{
 		State: s, room: s.Crew.Room(s.Spec.Parallel) - atWork, byRole: byRole, joined: s.Queue.Joined(), sets: newSets(s),
-		first: canaries{s, map[string]*canary{}}, serial: serializedRunning(&s.Tasks, s.Works),
+		dear: map[string]bool{}, first: canaries{s, map[string]*canary{}}, serial: serializedRunning(&s.Tasks, s.Works),
 		tooManyWaiting: s.Queue.Waiting() >= maxWaiting,
 	}
 	if w := s.Works[run.BaselineTask]; w.Outstanding() {
@@ -81,11 +85,20 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 	if !x.Later[t.Task.ID].IsZero() {
 		return hindrance{by: later}, ""
 	}
+	if h := x.outside(t); h.by != nothing {
+		return h, ""
+	}
 	if set := x.Tasks.Set(t); set != nil && set.Lost != nil {
 		return hindrance{by: setLost, what: set.Lost.Task.ID}, ""
 	}
 	if !approved(&x.Agenda, t) {
 		return hindrance{by: approval}, ""
+	}
+	if t.IsTemplate() {
+		return hindrance{by: expansion}, ""
+	}
+	if x.tooDear(t.Task.Role) {
+		return hindrance{by: budget}, ""
 	}
 	of = group(&x.Spec, &x.Requests, t)
 	joins := x.joined[of] > 0 // its group is one agent, which has its place already
@@ -112,6 +125,19 @@ func (x *turns) hinders(t *run.Task) (h hindrance, of string) {
 		h.by = conflicts
 	}
 	return h, of
+}
+
+// tooDear reports whether, at the end of the budget, an attempt of a role is not expected to fit. It holds back no other role.
+func (x *turns) tooDear(role string) bool {
+	if x.Said < run.WrapUp {
+		return false
+	}
+	dear, known := x.dear[role]
+	if !known {
+		dear = x.Spec.Spends(role) && !x.Fits(role)
+		x.dear[role] = dear
+	}
+	return dear
 }
 
 // maxJoined is how many attempts that may share a process are on the queue at once.

@@ -30,9 +30,12 @@ const (
 	later              // what its command needs may be away
 	setLost            // its change set was given up
 	approval           // its plan waits for one
+	expansion          // it is a template, which becomes its shards
+	budget             // what is left of the budget is less than it needs
 	process            // as many shards as may share a process do
 	places             // all agents that the run may have are at work
 	placesOfRole       // all that the role may have are
+	passage            // it is no part of the open passage
 	writeSet           // another task may write the same files
 	waiters            // too many agents wait for others
 	firstShards        // the gates have passed on no shard of its template
@@ -82,6 +85,8 @@ func (x *turns) words(h hindrance) string {
 		return "waits for " + h.what
 	case mending:
 		return fmt.Sprintf("waits for %s, which mends gate %s", h.what, h.gate)
+	case passage:
+		return "waits for the end of the passage through " + h.what
 	case held:
 		return fmt.Sprintf("template %s is held and waits for a decision", h.what)
 	case later:
@@ -90,6 +95,10 @@ func (x *turns) words(h hindrance) string {
 		return "its change set was parked with " + h.what
 	case approval:
 		return "its plan waits for approval"
+	case expansion:
+		return "expands to its shards"
+	case budget:
+		return "waits: what is left of the budget is less than a task of its role needs"
 	case process:
 		return fmt.Sprintf("waits for a place: at most %d shards of %s share a process", maxJoined, h.what)
 	case places:

@@ -15,7 +15,7 @@ func (w *Work) models(ctx context.Context, rate *model.RateLimit, budget *model.
 	s := &run.Spec{Project: w.Setup.Project, Roles: w.Setup.Roles, Plan: w.party().plan()}
 	tape := needs.Tape{Run: w.Run, Record: w.Record, Replay: w.Replay, Gap: w.gap}
 	m, end, err := needs.Models(ctx, s, tape, func() model.Policy {
-		return model.Policy{RateLimit: rate, Outage: s.Project.Outage(), Budget: budget}
+		return model.Policy{RateLimit: rate, Outage: s.Project.Outage(), Budget: budget, Quota: s.Project.Quota()}
 	})
 	w.Later(end)
 	return m, err

@@ -58,6 +58,8 @@ type counted interface {
 type caller interface {
 	plan() *spec.Plan
 	budget() *model.Budget
+	// common is what all processes share that call models from its state directory.
+	common() depot.Common
 	keepTo(rate *model.RateLimit)
 }
 
@@ -93,6 +95,8 @@ func (w own) budget() *model.Budget {
 	return model.NewBudget(w.Setup.Budget, w.Setup.Spent, model.PricesOf(&w.Setup.Project))
 }
 
+func (w own) common() depot.Common { return depot.CommonIn(w.Dir.Path) }
+
 func (own) keepTo(*model.RateLimit) {}
 
 func (w own) sign(cfg *worker.Config) (err error) {
@@ -106,7 +110,13 @@ func (w own) sign(cfg *worker.Config) (err error) {
 	return nil
 }
 
-func (w own) hide() error { return sandbox.Hide(w.Dir.Runs()) }
+func (w own) hide() error {
+	common, err := w.common().Dir()
+	if err == nil {
+		err = sandbox.Hide(common)
+	}
+	return errors.Join(err, sandbox.Hide(w.Dir.Runs()))
+}
 
 func (w own) events(*wire.Assignment) worker.Log { return w.Bus }
 
@@ -176,6 +186,8 @@ func (w apart) unready(ctx context.Context, err error) error {
 func (w apart) plan() *spec.Plan { return planOf(w.serves...) }
 
 func (w apart) budget() *model.Budget { return w.allowance.of(w.Setup) }
+
+func (w apart) common() depot.Common { return depot.CommonIn(filepath.Dir(w.Dir.Path)) }
 
 func (w apart) sign(cfg *worker.Config) error {
 	by := w.worker

@@ -292,7 +292,10 @@ func (w *Work) equip(ctx context.Context) error {
 		return err
 	}
 	rate := model.NewRateLimit(w.Setup.Quotas)
-	budget := w.party().budget()
+	budget, err := w.limit()
+	if err != nil {
+		return err
+	}
 	w.budget.Store(budget)
 	models, err := w.models(ctx, rate, budget)
 	if err != nil {
@@ -323,6 +326,19 @@ func (w *Work) equip(ctx context.Context) error {
 	}
 	w.hands = worker.NewWorker(cfg)
 	return nil
+}
+
+// limit is the budget of the calls of this process: that of the run, within that of the day.
+func (w *Work) limit() (*model.Budget, error) {
+	budget, day := w.party().budget(), w.Setup.Project.BudgetDay
+	if day.IsZero() || w.Replay != "" {
+		return budget, nil
+	}
+	if budget == nil {
+		budget = model.NewBudget(spec.Budget{}, 0, nil)
+	}
+	pool, err := w.party().common().Day(w.Run+" "+w.as(), depot.Now)
+	return budget.Within(model.NewPooled(day, model.PricesOf(&w.Setup.Project), pool)), err
 }
 
 // Raise sets another budget for the calls of this process; without one there is no limit any more.

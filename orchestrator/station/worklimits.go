@@ -12,8 +12,17 @@ import (
 	"divisi/orchestrator/depot"
 )
 
-// shareLimits has this process and the others of the server keep to the rate limits that services tell any of them.
+// shareLimits has this process, the others of the machine and those of the server keep to the rate limits that services tell
+// any of them.
 func (w *Work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
+	common := w.party().common()
+	rate.Follow(common.News())
+	told := func(wait spec.Wait) {
+		if err := common.Told(wait); err != nil {
+			w.Log.Warn().Err(err).Msg("other runs are not told of a rate limit")
+		}
+	}
+	rate.Share(told)
 	if w.Bus.Embedded() {
 		return nil
 	}
@@ -22,7 +31,10 @@ func (w *Work) shareLimits(ctx context.Context, rate *model.RateLimit) error {
 		return err
 	}
 	w.Later(stop)
-	rate.Share(func(wait spec.Wait) { w.Say(ctx, w.Bus, bus.LimitsSubject(w.as()), wait.Sent(time.Now())) })
+	rate.Share(func(wait spec.Wait) {
+		told(wait)
+		w.Say(ctx, w.Bus, bus.LimitsSubject(w.as()), wait.Sent(time.Now()))
+	})
 	w.party().keepTo(rate)
 	return nil
 }

@@ -75,6 +75,8 @@ type Report struct {
 	// Unmetered counts the attempts of coding agents whose use is not known: it is in no sum.
 	Unmetered int         `json:"unmetered,omitempty"`
 	Budget    spec.Budget `json:"budget,omitzero"`
+	// Rounds are those of templates by finding.
+	Rounds []Rounds `json:"rounds,omitempty"`
 	// Unlike are landed edits that no other shard of their templates makes.
 	Unlike []Unlike `json:"unlike,omitempty"`
 	// Executors count the landed tasks of roles with a chain, by the executor that made the change.
@@ -184,6 +186,7 @@ func Of(s *run.State) Report {
 		Unverified: proof.UnverifiedLanded(&s.Agenda, &s.Branch), Better: proof.BetterLanded(&s.Agenda, &s.Branch),
 		OneWorker: s.OneWorker(),
 		Unlike:    unlikeOthers(s),
+		Rounds:    roundsOf(s),
 		Repo:      s.Spec.Repo, Base: s.Spec.Base, Head: s.Head,
 		Ref: s.Ref, Created: s.Spec.Created, Ended: s.Ended, Last: s.Time,
 		Usage: s.Usage, Roles: roleReports(s), Unmetered: s.Unmetered(), Budget: s.Budget, Executors: executors(s),

@@ -36,6 +36,7 @@ var policies = map[string]policy{
 	string(model.Auth):          {status: spec.StatusFailed, class: wire.FaultAuth},
 	string(model.TooLong):       {status: spec.StatusFailed},
 	string(model.OverBudget):    {status: spec.StatusBlocked, class: wire.FaultBudget},
+	string(model.Uncounted):     {status: spec.StatusBlocked, class: wire.FaultUncounted},
 	string(model.RateLimited):   {status: spec.StatusBlocked, class: wire.FaultRateLimited},
 	string(model.Overloaded):    {status: spec.StatusBlocked, class: wire.FaultOverloaded},
 	string(model.Stalled):       {status: spec.StatusBlocked, class: wire.FaultStalled},

@@ -10,8 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/internal/model"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
+	"divisi/subagents/command/bill"
 	"divisi/subagents/limit"
 	"divisi/subagents/wire"
 )
@@ -166,4 +168,26 @@ func TestAnAgentThatCouldNotBeStartedUsedNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, spec.StatusFailed, r.Status)
 	require.False(t, r.Unmetered)
+}
+
+// day is the pool of a day without other processes.
+type day struct{ model.Pooled }
+
+func (d *day) Change(_ bool, change func(*model.Pooled)) error {
+	change(&d.Pooled)
+	return nil
+}
+
+// A coding agent that calls its service itself counts in the budget of the day as it says.
+func TestACodingAgentCountsInTheDay(t *testing.T) {
+	t.Parallel()
+	for want, limit := range map[int64]spec.Budget{5: spec.Tokens(100), 7: {Amount: 100, Money: true}} {
+		var pool day
+		c := &Executor{
+			Assignment: testAssignment(), Pay: func(context.Context, []wire.Spent) error { return nil },
+			Calls: Calls{Budget: model.NewBudget(spec.Budget{}, 0, nil).Within(model.NewPooled(limit, nil, &pool))},
+		}
+		require.NoError(t, c.pay(t.Context(), []bill.Line{{Usage: spec.Usage{Prompt: 5}, Cost: 7}}))
+		require.Equal(t, model.Pooled{Spent: want}, pool.Pooled)
+	}
 }

@@ -80,14 +80,19 @@ type Executor struct {
 
 // Run carries the attempt out; the errors are those of Agent.Run. A delivery after the first starts again on a clean tree.
 func (c *Executor) Run(ctx context.Context) (spec.Result, error) {
-	ctx, cancel := c.Bounds.Deadline(ctx)
-	defer cancel()
 	var err error
 	c.given = c.Secrets
 	if c.service, err = c.openService(ctx); err != nil {
 		return wire.Failed(wire.FaultCommand, err.Error(), ""), nil
 	}
 	defer c.service.close()
+	if why := c.service.ready(ctx); why != nil && ctx.Err() != nil {
+		return spec.Result{}, context.Cause(ctx)
+	} else if why != nil {
+		return wire.Failed(faultOf(why.Class), why.Message, ""), nil
+	}
+	ctx, cancel := c.Bounds.Deadline(ctx)
+	defer cancel()
 	var rep report
 	r, err := c.carryOut(ctx, &rep)
 	err = errors.Join(err, c.service.fault())

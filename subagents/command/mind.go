@@ -126,6 +126,9 @@ func (m *Mind) answer(ctx context.Context, req *model.Request, heard func([]byte
 // program, and is none of the answer's.
 func (m *Mind) ask(ctx context.Context, turn *Turn, heard func([]byte)) (words string, cut int64, err error) {
 	c, role := m.c, &m.c.Assignment.Role
+	if why := c.service.ready(ctx); why != nil {
+		return "", 0, why
+	}
 	reader := bill.NewReader(role.Usage)
 	out, err := c.start(ctx, commandRun{args: c.args()}, turn, reader, func(chunk []byte) { c.said(chunk); heard(chunk) })
 	printed := c.Secrets.hideInBill(reader.Bill())

@@ -43,6 +43,7 @@ func (c *Executor) pay(ctx context.Context, used []bill.Line) error {
 			price, _ := model.PriceOf(&c.Assignment.Project, spent[i].Price)
 			spent[i].Booked = price.Cost(line.Usage, "")
 		}
+		c.Calls.Budget.Count(spec.Sum{Tokens: line.Usage.Total(), Money: spent[i].Booked})
 	}
 	if err := c.Pay(ctx, spent); err != nil {
 		return fmt.Errorf("note the use of %s: %w", c.Assignment.Agent(), err)

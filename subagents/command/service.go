@@ -85,7 +85,7 @@ func (s *service) own() sandbox.Own {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.calls.RLock()
 			defer s.calls.RUnlock()
-			calls.ServeHTTP(w, r)
+			calls.ServeHTTP(w, r.WithContext(model.WithObserver(r.Context(), s.wait)))
 		}),
 		Environ: func(address string) []string { return s.gateway.Environ(address, token) },
 	}
@@ -202,7 +202,20 @@ func faultOf(class model.Class) string {
 	return wire.FaultModel + string(class)
 }
 
-func (s *service) wait(w spec.Wait) { s.c.doing(w.String()) }
+// wait notes what a call waits for, or a quota that is used up.
+func (s *service) wait(w spec.Wait) { model.Tell(s.ctx, w) }
+
+// ready waits, before the program begins, for a quota that is known to be used up. The result is why it cannot begin.
+func (s *service) ready(ctx context.Context) *model.Error {
+	end := time.Now().Add(s.c.Assignment.Project.Quota())
+	switch usage := s.c.Assignment.Role.Usage; {
+	case s.gateway != nil:
+		return s.gateway.Await(ctx, end)
+	case usage != "" && s.c.Calls.Limit != nil:
+		return s.c.Calls.Limit.Await(ctx, []model.Candidate{{Model: usage}}, end)
+	}
+	return nil
+}
 
 func (s *service) close() {
 	if s.gateway != nil {

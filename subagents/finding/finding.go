@@ -84,10 +84,9 @@ func number(digits string) int {
 	return n
 }
 
-// Place returns where a line reports that something is, as one word, and "" where it gives no line number. Two findings of one
-// signature are two when their places differ.
-func Place(line string) string {
-	f := Read(line)
+// Place returns where something is, as one word, and "" without the number of a line. Two findings of one signature are two when
+// their places differ.
+func Place(f spec.Finding) string {
 	if f.Line == 0 {
 		return ""
 	}

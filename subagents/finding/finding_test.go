@@ -46,9 +46,9 @@ func TestRead(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "a.go:1:2", Place("a.go:1:2: text"))
-	require.Equal(t, ":3:10", Place("  3:10  error  x  y"))
-	require.Empty(t, Place("error: 3 of 4 failed"))
+	require.Equal(t, "a.go:1:2", Place(Read("a.go:1:2: text")))
+	require.Equal(t, ":3:10", Place(Read("  3:10  error  x  y")))
+	require.Empty(t, Place(Read("error: 3 of 4 failed")))
 }
 
 func FuzzRead(f *testing.F) {

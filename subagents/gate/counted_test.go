@@ -70,6 +70,7 @@ func TestUncapped(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{"golangci-lint", "run", "--max-issues-per-linter=0", "--max-same-issues=0", "./..."},
 		uncapped([]string{"golangci-lint", "run", "./..."}))
+	require.Equal(t, []string{"npx", "biome", "lint", "src", "--max-diagnostics=none"}, uncapped([]string{"npx", "biome", "lint", "src"}))
 	for _, args := range [][]string{{"golangci-lint", "run", "--max-same-issues=9"}, {"golangci-lint", "fmt"}, {"npm", "run", "lint"}} {
 		require.Equal(t, args, uncapped(args))
 	}

@@ -33,6 +33,8 @@ func TestDocuments(t *testing.T) {
 		"{\n\"x\": 1,\n\"y\": 2\nerror: no":                          {"error: no"},
 		strings.ReplaceAll(mypyDocument, `"error"`, `"warning"`):     {wrong},
 		strings.ReplaceAll(mypyDocument, `"error"`, `"note"`):        {},
+		"F401 [*] `os` unused\n --> a.py:1:8\n  |\n1 | import os\n\nF401 [*] `os` unused\n --> a.py:9:8\n  |\n" +
+			"E711 no\n\n --> b.py:1:1\ninvalid-syntax: Expected x\n --> c.py:1:1\nFound 3 errors.\n": {"a.py: `os` unused (F401)", "c.py: Expected x (invalid-syntax)"},
 	} {
 		for _, format := range []string{FormatText, FormatFindings, ""} {
 			found := parse(format, []byte(output), tool{})

@@ -53,6 +53,8 @@ type findings struct {
 	text, failed bool
 	// told has the findings of those signatures that a tool reported in its own format.
 	told map[string]spec.Finding
+	// all are the findings at each of their places, the first ones, as they were printed.
+	all []spec.Finding
 	// ran has the names of those that passed, where the output gives them.
 	ran testnames.Tests
 	// hidden lists tests that did not run, as the output names them; follows has the cause of each consequence.
@@ -77,17 +79,28 @@ func (f *findings) add(signature string, lines ...string) {
 		return
 	}
 	_, known := f.signatures[signature]
+	as := signature
 	if !known && len(f.signatures) >= maxSignatures {
-		signature = overflowSignature
+		as = overflowSignature
 	}
 	if !known {
-		f.order = append(f.order, signature)
+		f.order = append(f.order, as)
 	}
-	f.signatures[signature] = struct{}{}
-	if len(lines) > 0 && !f.counted.add(signature, finding.Place(lines[0])) {
+	f.signatures[as] = struct{}{}
+	if len(lines) > 0 {
+		f.locate(signature, as, finding.Read(lines[0]))
+	}
+	f.say(as, lines...)
+}
+
+// locate counts the place of a finding under a signature, and keeps it under its own.
+func (f *findings) locate(signature, as string, one spec.Finding) {
+	if !f.counted.add(as, finding.Place(one)) {
 		f.signatures[overflowSignature] = struct{}{}
 	}
-	f.say(signature, lines...)
+	if one.Signature = signature; len(f.all) <= finding.MaxList {
+		f.all = append(f.all, one)
+	}
 }
 
 // tell keeps what a tool reported in its own format.
@@ -95,9 +108,8 @@ func (f *findings) tell(names normaliser, one spec.Finding) {
 	unplaced := one
 	unplaced.Line, unplaced.Column, unplaced.Symbol = 0, 0, ""
 	signature := names.line(unplaced.String())
-	if f.add(signature); !f.counted.add(signature, fmt.Sprintf("%s:%d:%d", one.File, one.Line, one.Column)) {
-		f.signatures[overflowSignature] = struct{}{}
-	}
+	f.add(signature)
+	f.locate(signature, signature, one)
 	if _, known := f.told[signature]; !known && len(f.told) < maxSignatures {
 		f.told[signature] = one
 		f.say(signature, one.String())
@@ -269,6 +281,7 @@ func (f *findings) adopt(other *findings) {
 		f.counted, f.order, f.text, f.failed = other.counted, other.order, other.text, other.failed
 		f.told = other.told
 	}
+	f.all = append(f.all, other.all...)
 	if f.build = f.build || other.build; !f.ran.Known() && other.ran.Known() {
 		f.ran = other.ran
 	}

@@ -24,6 +24,7 @@ func TestMendedGates(t *testing.T) {
 	for name, c := range map[string]struct {
 		receipt, before spec.Receipt
 		notNamed        bool
+		through         bool
 		want            string
 		appeared        []string
 	}{
@@ -61,11 +62,16 @@ func TestMendedGates(t *testing.T) {
 		"out of time as before":                    {receipt: late(red("gate: timed out")), before: late(red("gate: timed out", "test: A")), want: spec.VerdictFail},
 		"in time at last":                          {receipt: red("test: B"), before: late(red("gate: timed out")), want: spec.VerdictBetter, appeared: []string{"test: B"}},
 		"a test of it had passed":                  {receipt: red("test: p Passed"), before: late(red("gate: timed out")), want: spec.VerdictFail},
+		"red over green in a passage":              {receipt: lint("a.go: x"), before: spec.Receipt{}, notNamed: true, through: true, want: spec.VerdictPassage},
+		"more in a passage":                        {receipt: lint("a.go: x", "b.go: y"), before: lint("a.go: x"), notNamed: true, through: true, want: spec.VerdictPassage},
+		"nothing compared in a passage":            {receipt: opaque, before: spec.Receipt{}, notNamed: true, through: true, want: spec.VerdictPassage},
+		"green in a passage":                       {receipt: spec.Receipt{Verdict: spec.VerdictPass}, before: lint("a.go: x"), notNamed: true, through: true, want: spec.VerdictPass},
+		"out of time in a passage":                 {receipt: late(red("gate: timed out")), before: spec.Receipt{}, notNamed: true, through: true, want: spec.VerdictFail},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := Mending{
-				Named: !c.notNamed, Passed: testnames.List{{Group: "p", Name: "Passed"}},
+				Named: !c.notNamed, Through: c.through, Passed: testnames.List{{Group: "p", Name: "Passed"}},
 				Changed: func(context.Context) ([]string, error) { return []string{"p/own.go"}, nil },
 			}
 			r := c.receipt

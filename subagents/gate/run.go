@@ -15,6 +15,7 @@ import (
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/internal/text"
+	"divisi/subagents/finding"
 	"divisi/subagents/gate/testnames"
 	"divisi/subagents/gate/trace"
 )
@@ -55,6 +56,8 @@ type Where struct {
 	Mending *Mending
 	// Ran is filled with the tests that ran and passed and that the output names; nil where none asks.
 	Ran *testnames.Tests
+	// Findings is filled with all findings of a red gate that runs no tests; nil where none asks.
+	Findings *finding.List
 	// Stale is set where the gate is green by results of a cache that may not know what changed; nil where none asks.
 	Stale *bool
 	// Sink receives the whole output, bounded as sandbox.Command says, for the object store; nil for none.
@@ -99,8 +102,7 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 	}
 	out, err := start(ctx, sandbox.Command{
 		Args: args, Dir: where.Dir, Env: where.Env, Place: where.Place, Writable: where.Writable,
-		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, More: where.More,
-		Idle:    where.Idle,
+		Readable: where.Readable, Network: where.Network, Loopback: where.Loopback, More: where.More, Idle: where.Idle,
 		Timeout: timeout, MaxOutput: 2 * maxTail, Sink: where.Sink, OnOutput: func(p []byte) {
 			lines.write(p)
 			if where.OnOutput != nil {
@@ -144,18 +146,32 @@ func Run(ctx context.Context, g spec.Gate, where Where) (spec.Receipt, error) {
 			return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 		}
 	}
+	if where.Findings != nil {
+		if *where.Findings, err = allOf(&receipt, found, names, where.Dir); err != nil {
+			return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
+		}
+	}
 	if err := lead(&receipt, found, names, &where); err != nil {
 		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}
-	if where.Mending != nil {
-		if err := where.Mending.judge(ctx, &receipt, where.Baseline); err != nil {
-			return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
-		}
+	if err := where.mend(ctx, &receipt); err != nil {
+		return receipt, fmt.Errorf("run gate %s: %w", g.Name, err)
 	}
 	if out.SinkErr != nil {
 		return receipt, fmt.Errorf("keep the output of gate %s: %w", g.Name, out.SinkErr)
 	}
 	return receipt, nil
+}
+
+// mend judges a gate of a batch that mends.
+func (w *Where) mend(ctx context.Context, receipt *spec.Receipt) error {
+	if w.Mending == nil {
+		return nil
+	}
+	if w.Findings != nil {
+		w.Mending.all = w.Findings.Findings
+	}
+	return w.Mending.judge(ctx, receipt, w.Baseline)
 }
 
 // seen is the work tree's path as the gate prints it.

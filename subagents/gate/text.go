@@ -69,6 +69,7 @@ type textParser struct {
 	titles
 	sections
 	documents
+	framed framed
 }
 
 func newTextParser(names normaliser) *textParser {
@@ -101,6 +102,7 @@ func (p *textParser) plainLine(from string) {
 	}
 	from = strings.TrimPrefix(plain(text.Head(from, maxTextLine)), "vet: ")
 	p.placeRust(from)
+	p.frame(from)
 	if dot := strings.LastIndexByte(from, '.'); dot > len(from)-maxExtension && fileHeading.MatchString(from) {
 		p.heading, p.file = p.names.line(from), from
 	}

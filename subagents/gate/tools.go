@@ -72,14 +72,26 @@ func knownTool(command []string) tool {
 	return tool{}
 }
 
+// caps are, by tool, the verb that its arguments go behind, the beginning of one that sets the bound, and those that lift it.
+var caps = map[string]struct{ verb, bound, lift string }{
+	"golangci-lint": {"run", "--max-same-issues", "--max-issues-per-linter=0 --max-same-issues=0"},
+	"biome":         {"", "--max-diagnostics", "--max-diagnostics=none"},
+}
+
 // uncapped lifts the bounds of a tool that leaves findings out without a word: another of the kind would not be seen.
 func uncapped(args []string) []string {
-	at := slices.Index(args, "run") + 1
-	capped := func(arg string) bool { return strings.HasPrefix(arg, "--max-same-issues") }
-	if at == 0 || knownTool(args).name != "golangci-lint" || slices.ContainsFunc(args, capped) {
+	tool := caps[knownTool(args).name]
+	if tool.lift == "" || slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, tool.bound) }) {
 		return args
 	}
-	return slices.Insert(slices.Clone(args), at, "--max-issues-per-linter=0", "--max-same-issues=0")
+	at := slices.Index(args, tool.verb) + 1
+	if tool.verb == "" {
+		at = len(args)
+	}
+	if at == 0 {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), at, strings.Fields(tool.lift)...)
 }
 
 // FailsToo reports whether a gate of Go fails on what an earlier one, in the same directory, could not build. A build failure of

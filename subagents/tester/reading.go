@@ -57,10 +57,11 @@ func (t *Executor) run(ctx context.Context, g spec.Gate, where gate.Where) (r sp
 	return r, reading, err
 }
 
-// watch begins to watch the files in which the tree differs from the commit that a batch is built on, else from the base commit.
+// watch begins to watch the files in which the tree differs from the commit that a batch is built on, or that the passage of the
+// batch begins at, else from the base commit.
 func (t *Executor) watch(ctx context.Context, g spec.Gate, where *gate.Where) (*grade.Reading, error) {
 	if t.files == nil {
-		changed, err := t.Changed(ctx, cmp.Or(t.Assignment.Since, t.Origin))
+		changed, err := t.Changed(ctx, cmp.Or(t.Assignment.Passage, t.Assignment.Since, t.Origin))
 		if err != nil {
 			return nil, fmt.Errorf("list the changed files: %w", err)
 		}
@@ -126,7 +127,7 @@ func (t *Executor) grade(
 	unread = append(unread, t.unproven...)
 	slices.SortFunc(unread, func(a, b spec.Unread) int { return strings.Compare(a.Path, b.Path) })
 	bound(r, unread)
-	if len(questions) == 0 || !r.LetsThrough() {
+	if len(questions) == 0 || !r.LetsThrough() || r.Verdict == spec.VerdictPassage {
 		return false, nil
 	}
 	t.asked = append(t.asked, asked{g, where, questions, reading.Copies(), func() (Ground, error) {

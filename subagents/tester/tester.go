@@ -9,18 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"divisi/contextscope"
-	"divisi/contextscope/artifact"
 	"divisi/internal/egress"
 	"divisi/internal/machine"
 	"divisi/internal/sandbox"
 	"divisi/internal/spec"
 	"divisi/subagents/environment"
+	"divisi/subagents/finding"
 	"divisi/subagents/gate"
 	"divisi/subagents/gate/testnames"
 	"divisi/subagents/grade"
@@ -259,12 +258,13 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if err != nil {
 		return spec.Receipt{}, err
 	}
-	whole, tests, stale := &transcript{}, &testnames.Tests{}, false
+	whole, tests, stale, list := &transcript{}, &testnames.Tests{}, false, finding.List{}
 	where := gate.Where{
 		Dir: t.Dir, Tree: t.Tree, Env: ground.Env, Place: ground.Place, Writable: ground.Writable, Readable: ground.Readable,
 		Network: t.Assignment.Role.Network, Loopback: t.Assignment.Role.Loopback, Sink: whole, OnOutput: heard,
 		Baseline: gate.Before(t.Assignment.Baseline, g.Name), More: more, Idle: t.Assignment.Idle, Ran: tests, Stale: &stale,
-		Changed: func(ctx context.Context) ([]string, error) { return t.Changed(ctx, t.Origin) },
+		Findings: &list,
+		Changed:  func(ctx context.Context) ([]string, error) { return t.Changed(ctx, t.Origin) },
 	}
 	if err := t.narrow(ctx, g, &where); err != nil {
 		return spec.Receipt{}, err
@@ -293,8 +293,8 @@ func (t *Executor) gate(ctx context.Context, g spec.Gate, more bool) (spec.Recei
 	if err := t.compare(ctx, &r, where.Baseline, tests); err != nil {
 		return r, fmt.Errorf("compare the tests of gate %s: %w", g.Name, err)
 	}
-	if r.Output, err = t.keep(ctx, whole, r.Verdict != spec.VerdictPass); err != nil {
-		return r, fmt.Errorf("keep the output of gate %s: %w", g.Name, err)
+	if err := t.keepAll(ctx, &r, whole, list); err != nil {
+		return r, err
 	}
 	if asked, err := t.grade(ctx, &r, reading, g, where); asked || err != nil {
 		return r, err
@@ -335,23 +335,6 @@ func (t *Executor) narrow(ctx context.Context, g spec.Gate, where *gate.Where) e
 	ground, err := t.beside(sandbox.Gates)
 	where.Env, where.Place, where.Writable, where.Readable = ground.Env, ground.Place, ground.Writable, ground.Readable
 	return err
-}
-
-// keep stores a whole output as an object, and what failed as a file too; it returns the object's name, "" for no output.
-func (t *Executor) keep(ctx context.Context, whole *transcript, failed bool) (string, error) {
-	if len(whole.kept) == 0 {
-		return "", nil
-	}
-	name := "output-" + artifact.Digest(whole.kept)
-	if err := t.Objects.Put(ctx, name, whole.kept); err != nil {
-		return "", fmt.Errorf("store %s: %w", name, err)
-	}
-	if file := gate.OutputFile(t.Outputs, name); failed && file != "" {
-		if err := os.WriteFile(file, whole.kept, 0o600); err != nil {
-			return "", fmt.Errorf("write an output to a file: %w", err)
-		}
-	}
-	return name, nil
 }
 
 // had returns the receipt that an earlier delivery of this attempt left for a gate on the same tree, in the same environment.

@@ -46,6 +46,7 @@ const (
 	// FaultModel begins the class of a failed model call; the class of the model's error follows.
 	FaultModel       = "model_"
 	FaultAuth        = FaultModel + "auth"
+	FaultUncounted   = FaultModel + "uncounted" // the use of the day could not be changed
 	FaultRateLimited = FaultModel + "rate_limited"
 	FaultOverloaded  = FaultModel + "overloaded"
 	FaultStalled     = FaultModel + "stalled"

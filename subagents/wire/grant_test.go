@@ -20,6 +20,8 @@ func TestHoldingsOfVersion12(t *testing.T) {
 	require.NoError(t, h.Check())
 	require.Equal(t, Holding{Worker: "w1", Session: "s", Seq: 3, Granted: 8000, Spent: 2000, Base: 100, Need: 500}, h)
 	c := NewConducting("r1", "v1")
-	require.Empty(t, c.Under(spec.Tokens(10)).Incompatible("w1", "v0", 12))
-	require.Contains(t, c.Under(spec.Budget{Amount: 10, Money: true}).Incompatible("w1", "v0", 12), "speaks version 12")
+	require.Empty(t, c.Under(spec.Tokens(10), spec.Budget{}).Incompatible("w1", "v0", 12))
+	require.Contains(t, c.Under(spec.Budget{Amount: 10, Money: true}, spec.Budget{}).Incompatible("w1", "v0", 12), "speaks version 12")
+	require.Contains(t, c.Under(spec.Budget{}, spec.Tokens(10)).Incompatible("w1", "v0", 13), "speaks version 13")
+	require.Empty(t, c.Under(spec.Budget{}, spec.Tokens(10)).Incompatible("w1", "v1", 14))
 }

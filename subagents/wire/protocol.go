@@ -22,8 +22,9 @@ import (
 // mutants that tests find; in version 10 receipts have the programs that ran; in version 11 an answer has the time before which
 // the run does not act on it; in version 12 receipts have how many tests noticed nothing, doubts
 // their kinds, roles a gateway with its models, and uses whether they are estimated; in version 13 uses have the tokens that were
-// written to a service's cache and the money that was booked, and budgets can be money. Version 2 was never released.
-var Protocol = 13
+// written to a service's cache and the money that was booked, and budgets can be money; in version 14 plans have rules by
+// finding, and receipts the findings themselves. Version 2 was never released.
+var Protocol = 14
 
 // oldest is the oldest protocol that this program understands: raised with Protocol, but for what older programs read as meant.
 const oldest = 11
@@ -49,13 +50,16 @@ func NewConducting(run, version string) Conducting {
 	return Conducting{Run: run, Version: version, Protocol: Protocol, Oldest: oldest}
 }
 
-// moneyed is the protocol that knows budgets in money.
-const moneyed = 13
+// moneyed is the protocol that knows budgets in money, daily the one that knows budgets of a day.
+const moneyed, daily = 13, 14
 
-// Under is the message of a run with a budget: what a worker that knows no money would take for no limit is not shown to it.
-func (c Conducting) Under(b spec.Budget) Conducting {
+// Under is the message of a run with a budget, and one of the day: what a worker would take for no limit is not shown to it.
+func (c Conducting) Under(b, day spec.Budget) Conducting {
 	if b.Money {
 		c.Oldest = max(c.Oldest, moneyed)
+	}
+	if !day.IsZero() {
+		c.Oldest = max(c.Oldest, daily)
 	}
 	return c
 }

@@ -53,13 +53,13 @@ func TestWhatTheVersionBeforeSaysIsRead(t *testing.T) {
 	require.NoError(t, err)
 	p.Meet(here)
 	require.Equal(t, WorkerIncompatible, p.State)
-	require.Equal(t, "worker w1 is incompatible: it speaks version 3 of the protocol (Divisi v0.9.0), and run r1 version 13. "+
+	require.Equal(t, "worker w1 is incompatible: it speaks version 3 of the protocol (Divisi v0.9.0), and run r1 version 14. "+
 		"Install Divisi v1.0.0 on the worker's machine and start it again", p.Incompatible)
 	var e Enlistment
 	require.NoError(t, json.Unmarshal(read("enlistment"), &e))
 	require.EqualError(t, e.Check(here), p.Incompatible)
 	c, ok := DecodeConducting(bus.Message{Subject: bus.RunPresence("r1"), Data: read("conducting")})
 	require.True(t, ok)
-	require.Equal(t, "worker w2 is incompatible: it speaks version 13 of the protocol (Divisi v1.0.0), and run r1 version 3. "+
+	require.Equal(t, "worker w2 is incompatible: it speaks version 14 of the protocol (Divisi v1.0.0), and run r1 version 3. "+
 		"Install Divisi v0.9.0 on the worker's machine and start it again", c.Incompatible("w2", "v1.0.0", Protocol))
 }

@@ -64,3 +64,17 @@ func TestReceiptsOfOtherVersions(t *testing.T) {
 	r.Version = spec.ReceiptVersion + 1
 	require.Contains(t, fmt.Sprint(problems()), "a newer program has made it: version 4, this program reads up to 3; update this program")
 }
+
+// The fixture is what a worker of protocol 13 has signed: it names no object with findings.
+func TestAReceiptWithoutItsFindings(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/receipt-13.json")
+	require.NoError(t, err)
+	var r spec.Receipt
+	require.NoError(t, json.Unmarshal(data, &r))
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	require.NoError(t, Verify("r1", map[string][]byte{"a": key.Public().(ed25519.PublicKey)}, r))
+	require.Empty(t, r.Findings)
+	r.Findings = "findings-x"
+	require.Error(t, Verify("r1", map[string][]byte{"a": key.Public().(ed25519.PublicKey)}, r))
+}

@@ -40,6 +40,8 @@ type Assignment struct {
 	Patch *spec.Patch `json:"patch,omitempty"`
 	// Since is the commit that a batch is built on: gates that can be narrowed are, to what changed since; empty for in full.
 	Since string `json:"since,omitempty"`
+	// Passage is the commit at which the passage of a batch begins; empty for none.
+	Passage string `json:"passage,omitempty"`
 	// Baseline maps a gate's name to its receipt on the base commit.
 	Baseline map[string]spec.Receipt `json:"baseline,omitempty"`
 	// Others are the baselines of other environments whose proofs count, by environment.

@@ -84,8 +84,12 @@ func (p *progress) doing(what string) {
 // waits appends the reason for which a call of a model waits: one event for each wait.
 func (p *progress) waits(w spec.Wait) {
 	p.mu.Lock()
+	again := p.said == w.String()
 	p.said, p.next, p.last = w.String(), "", p.clock()
 	p.mu.Unlock()
+	if again {
+		return
+	}
 	p.append(wire.Draft(contextscope.KindProgress, wire.Progress{Doing: w.String(), Wait: &w}))
 }
 

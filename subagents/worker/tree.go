@@ -73,7 +73,7 @@ func (at *attempt) bring(ctx context.Context) error {
 	if w.cfg.Fetch == nil {
 		return nil
 	}
-	commits := []string{a.Head, a.Since}
+	commits := []string{a.Head, a.Since, a.Passage}
 	for _, p := range []*spec.Patch{a.Patch, a.Start} {
 		if p != nil {
 			commits = append(commits, p.Commit)

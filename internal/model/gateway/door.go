@@ -38,6 +38,7 @@ const (
 	kindRequest  = "invalid_request_error"
 	kindBudget   = "permission_error"
 	kindUpstream = "api_error"
+	kindQuota    = "rate_limit_error"
 )
 
 // door serves the calls of one attempt.
@@ -71,6 +72,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if why != "" {
 		d.attempt.Refused(model.Invalidf("%s", why))
 		d.refuse(w, http.StatusNotFound, kindRequest, why)
+		return
+	}
+	if used := d.limit.Refuse(model.Candidate{Model: c.model}); used != nil && !c.free {
+		d.attempt.Wait(used.Used)
+		d.attempt.Refused(used)
+		d.refuse(w, http.StatusTooManyRequests, kindQuota, used.Message)
 		return
 	}
 	reserved, fault := d.reserve(r.Context(), &d.attempt, c, body)
@@ -204,10 +211,13 @@ func (d *door) pass(w http.ResponseWriter, r *http.Request, c *call, body []byte
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		if lost(resp.StatusCode) && !c.free {
+			a.use.Usage.Calls = 1
+		}
 		d.passRefusal(w, resp)
 		return a
 	}
-	d.answerHeader(w.Header(), resp.Header)
+	d.answerHeader(w.Header(), resp)
 	w.WriteHeader(resp.StatusCode)
 	here := &flusher{w, http.NewResponseController(w)}
 	if c.free {
@@ -222,20 +232,47 @@ func (d *door) pass(w http.ResponseWriter, r *http.Request, c *call, body []byte
 	return a
 }
 
+// lost reports whether a status is that of a machine between here and the service, whose answer is lost: it may have the request.
+func lost(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusGatewayTimeout || status >= 520 && status <= 527
+}
+
 // answer sends a request, and again after a rate limit that ends soon: all calls of the process wait for it. sent reports that
 // the service may have the request of an error.
 func (d *door) answer(r *http.Request, c *call, body []byte) (_ *http.Response, sent bool, _ error) {
 	ctx, cand := r.Context(), model.Candidate{Model: c.model}
-	for waited, limited := time.Duration(0), 0; ; limited++ {
+	key, fault := d.key(ctx, "")
+	if fault != nil {
+		d.attempt.Refused(fault)
+		return nil, false, fault
+	}
+	for waited, limited, again := time.Duration(0), 0, false; ; limited++ {
 		from := time.Now()
-		if until, quota := d.limit.Until(); until.After(from) {
-			d.attempt.Wait(spec.Wait{For: spec.WaitLimit, Model: c.model, Until: until, Quota: quota})
+		until, quota := d.limit.Until()
+		wait := spec.Wait{For: spec.WaitLimit, Model: c.model, Until: until, Quota: quota}
+		if until.After(from) {
+			d.attempt.Wait(wait)
 		}
 		if err := d.limit.Wait(ctx); err != nil {
+			if until.After(from) { // no fault of the program's: nothing but the limit made it wait
+				d.attempt.Refused(&model.Error{
+					Class: model.RateLimited, Quota: quota, RetryAfter: time.Until(until),
+					Message: wait.String() + "; the program gave up waiting",
+				})
+			}
 			return nil, false, err
 		}
 		waited += time.Since(from)
-		resp, sent, err := d.send(ctx, r, c, body)
+		resp, sent, err := d.send(ctx, r, c, body, key)
+		if err == nil && resp.StatusCode == http.StatusUnauthorized && d.login != nil && !again {
+			again = true
+			_ = resp.Body.Close() // its words name the token
+			if key, fault = d.key(ctx, key); fault != nil {
+				d.attempt.Refused(fault)
+				return nil, false, fault
+			}
+			continue
+		}
 		if err != nil || resp.StatusCode != http.StatusTooManyRequests || waited > maxWait {
 			return resp, sent, err
 		}
@@ -243,7 +280,7 @@ func (d *door) answer(r *http.Request, c *call, body []byte) (_ *http.Response, 
 		if err = errors.Join(err, resp.Body.Close()); err != nil {
 			return nil, false, fmt.Errorf("read a refusal: %w", err)
 		}
-		fault := model.FromStatus(resp.StatusCode, resp.Header, refusal).Hide(d.service.Key)
+		fault := model.FromStatus(resp.StatusCode, resp.Header, refusal).Hide(key)
 		if !d.limit.Refused(ctx, cand, fault, limited) {
 			d.attempt.Refused(fault)
 			resp.Body = io.NopCloser(bytes.NewReader(refusal))
@@ -254,7 +291,9 @@ func (d *door) answer(r *http.Request, c *call, body []byte) (_ *http.Response, 
 
 // send sends a request with the key. sent reports that there was a connection for it, which the transport has not given up to
 // send it on another one.
-func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) (_ *http.Response, sent bool, _ error) {
+func (d *door) send(
+	ctx context.Context, r *http.Request, c *call, body []byte, key string,
+) (_ *http.Response, sent bool, _ error) {
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { sent = false }, GotConn: func(httptrace.GotConnInfo) { sent = true },
 	})
@@ -270,13 +309,13 @@ func (d *door) send(ctx context.Context, r *http.Request, c *call, body []byte) 
 	passHeader(out.Header, r.Header)
 	if d.service.Login {
 		out.Header.Set("Anthropic-Beta", strings.Join(append(out.Header.Values("Anthropic-Beta"), loginBeta), ","))
-		out.Header.Set("Authorization", "Bearer "+d.service.Key)
+		out.Header.Set("Authorization", "Bearer "+key)
 	} else {
-		d.form.sign(out.Header, d.service.Key)
+		d.form.sign(out.Header, key)
 	}
 	resp, err := d.client.Do(out) //nolint:gosec // the address is the one that a person has set up
 	if err != nil {
-		return nil, sent, model.AsError(err).Hide(d.service.Key)
+		return nil, sent, model.AsError(err).Hide(key)
 	}
 	return resp, true, nil
 }
@@ -290,7 +329,7 @@ func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	var words any
 	_ = json.Unmarshal(body, &words) // letters of the key can be written as numbers; what is no JSON is read as it is
-	key := d.service.Key
+	key := d.form.token(resp.Request.Header)
 	told := key != "" && (bytes.Contains(body, []byte(key)) || strings.Contains(fmt.Sprint(words), key))
 	if resp.StatusCode == http.StatusUnauthorized {
 		d.attempt.Refused(&model.Error{Class: model.Auth, Status: resp.StatusCode, Message: d.expired()})
@@ -299,14 +338,17 @@ func (d *door) passRefusal(w http.ResponseWriter, resp *http.Response) {
 		d.refuse(w, resp.StatusCode, kindUpstream, "the service refuses the call: "+http.StatusText(resp.StatusCode))
 		return
 	}
-	d.answerHeader(w.Header(), resp.Header)
+	d.answerHeader(w.Header(), resp)
 	w.WriteHeader(resp.StatusCode)
 	_, _ = w.Write(body) // a program that has gone needs no answer
 }
 
 // expired is why no call gets through any more.
 func (d *door) expired() string {
-	if d.service.Login {
+	switch {
+	case d.login != nil:
+		return "the service refuses the login, and the token that came in its place: log in again with claude"
+	case d.service.Login:
 		return "the service refuses the login: it has run out, or was withdrawn; log in again (claude setup-token)"
 	}
 	return "the service refuses the key"
@@ -334,10 +376,11 @@ func passHeader(to, from http.Header) {
 }
 
 // answerHeader passes the header of an answer on, but for what has the key in it.
-func (d *door) answerHeader(to, from http.Header) {
-	passHeader(to, from)
+func (d *door) answerHeader(to http.Header, from *http.Response) {
+	passHeader(to, from.Header)
+	key := d.form.token(from.Request.Header)
 	maps.DeleteFunc(to, func(_ string, values []string) bool {
-		return d.service.Key != "" && strings.Contains(strings.Join(values, "\n"), d.service.Key)
+		return key != "" && strings.Contains(strings.Join(values, "\n"), key)
 	})
 }
 

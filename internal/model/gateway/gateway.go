@@ -7,16 +7,19 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"divisi/internal/model"
+	"divisi/internal/model/login"
 	"divisi/internal/spec"
 )
 
-// Service is where calls go, in which form, with which key; Login reports that it is the token of a person's login. Base is the
-// address as the programs of the form are given it; empty for the service's own. No models are all.
+// Service is where calls go, in which form, with which key; Login reports that it is the token of a person's login, or after
+// login.Mark names the file of one. Base is the address as the programs of the form are given it; empty for the service's own. No
+// models are all.
 type Service struct {
 	Form, Base, Key string
 	Login           bool
@@ -31,6 +34,10 @@ type Gateway struct {
 	client  *http.Client
 	budget  *model.Budget
 	limit   *model.RateLimit
+	// account is what its quotas are those of.
+	account string
+	// login is the file that has the key; nil where the key is one.
+	login *login.File
 }
 
 // New makes a gateway. budget and limit are those of all calls of the process.
@@ -43,18 +50,50 @@ func New(s Service, budget *model.Budget, limit *model.RateLimit) (*Gateway, err
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" {
 		return nil, fmt.Errorf("the address %q of the service is no http address", s.Base)
 	}
-	limit.Serve(map[string]string{"": model.Account(s.Form, base.String(), s.Key)})
+	account := s.Key
+	file, kept := strings.CutPrefix(s.Key, login.Mark)
+	if kept = kept && s.Login; kept { // its tokens change, and another machine's file is another person's
+		host, _ := os.Hostname()
+		account += "\n" + host
+	}
+	account = model.Account(s.Form, base.String(), account)
+	limit.Serve(map[string]string{"": account})
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
 		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second,
 		DisableCompression:  true, // bytes are passed on as they come, and the use is read from them
 	}
-	return &Gateway{service: s, form: f, base: base, budget: budget, limit: limit, client: &http.Client{
+	g := &Gateway{service: s, form: f, base: base, budget: budget, limit: limit, account: account, client: &http.Client{
 		Transport: transport,
 		// The key is in a header that net/http would carry to any other host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}}
+	if kept {
+		g.login = login.Open(file)
+	}
+	return g, nil
+}
+
+// key is the key of a call; of a login in a file another one than the service has refused, empty for none.
+func (g *Gateway) key(ctx context.Context, refused string) (string, *model.Error) {
+	if g.login == nil {
+		return g.service.Key, nil
+	}
+	return g.login.Token(ctx, refused)
+}
+
+// Await returns once a model of the service may be asked, else as RateLimit.Await does: a program waits before it begins, because
+// its own calls would give up.
+func (g *Gateway) Await(ctx context.Context, end time.Time) *model.Error {
+	all := g.limit.Used(g.account)
+	if len(g.service.Models) > 0 {
+		all = nil
+		for _, name := range g.service.Models {
+			all = append(all, model.Candidate{Model: name})
+		}
+	}
+	return g.limit.Await(ctx, all, end)
 }
 
 // Close closes idle connections.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"divisi/internal/model"
 	"divisi/internal/model/gateway"
+	"divisi/internal/model/login"
 	"divisi/internal/spec"
 )
 
@@ -103,6 +105,53 @@ func TestASentCallWithoutAStatusCountsItsReservation(t *testing.T) {
 	require.EqualValues(t, len(a.body)+100, budget.Standing().Spent)
 }
 
+// An answer that a machine on the way has lost may have been made, and be billed; a refusal of the service itself is free.
+func TestALostAnswerCountsItsReservation(t *testing.T) {
+	t.Parallel()
+	a := asks[spec.GatewayAnthropic]
+	for status, counts := range map[int]bool{
+		http.StatusBadGateway: true, http.StatusGatewayTimeout: true, 524: true, http.StatusServiceUnavailable: false, 529: false,
+	} {
+		budget := model.NewBudget(spec.Tokens(1_000), 0, nil)
+		b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, budget, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		})
+		got, _, err := b.ask(t.Context(), a, token)
+		require.NoError(t, err)
+		require.Equal(t, status, got)
+		if !counts {
+			require.Zero(t, budget.Standing().Spent, status)
+			continue
+		}
+		require.EqualValues(t, len(a.body)+100, budget.Standing().Spent, status)
+		require.True(t, b.used()[0].Estimated)
+	}
+}
+
+// A program that gives up in a wait for the rate limit has made no fault.
+func TestAWaitThatIsGivenUpIsNoFault(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, nil, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	ctx, hangUp := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, _, err := b.ask(ctx, asks[spec.GatewayAnthropic], token)
+		ended <- err
+	}()
+	require.Eventually(t, func() bool { until, _ := b.limit.Until(); return until.After(time.Now()) }, 5*time.Second, time.Millisecond)
+	hangUp()
+	require.Error(t, <-ended)
+	require.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return slices.Equal(b.refused, []model.Class{model.RateLimited})
+	}, 5*time.Second, time.Millisecond)
+	require.Empty(t, b.used())
+}
+
 // What could not be sent costs nothing.
 func TestACallThatCannotBeSentIsFree(t *testing.T) {
 	t.Parallel()
@@ -135,5 +184,54 @@ func TestAQuotaThatTellsTheKey(t *testing.T) {
 				require.NotContains(t, w.String()+w.Quota, key[1:])
 			}
 		}
+	}
+}
+
+// A model whose quota is used up for hours is not asked again, and a program that begins waits for it.
+func TestAQuotaOfHoursIsAwaited(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	b := newBench(t, gateway.Service{Form: spec.GatewayAnthropic}, nil, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Retry-After", "7200")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	for range 2 {
+		status, _, err := b.ask(t.Context(), asks[spec.GatewayAnthropic], token)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusTooManyRequests, status)
+	}
+	require.Equal(t, 1, asked)
+	require.Equal(t, []model.Class{model.RateLimited, model.RateLimited}, b.refused)
+	require.Equal(t, spec.WaitQuota, b.waits[len(b.waits)-1].For, "the second attempt tells it too")
+	g, err := gateway.New(gateway.Service{Form: spec.GatewayAnthropic, Base: b.service.URL, Key: key}, nil, b.limit)
+	require.NoError(t, err)
+	defer g.Close()
+	late := g.Await(t.Context(), time.Now().Add(time.Hour))
+	require.Equal(t, model.RateLimited, late.Class)
+	ctx, cancel := context.WithCancel(model.WithObserver(t.Context(), func(w spec.Wait) { b.waits = append(b.waits, w) }))
+	time.AfterFunc(10*time.Millisecond, cancel)
+	require.Equal(t, model.Cancelled, g.Await(ctx, time.Now().Add(3*time.Hour)).Class)
+	require.WithinDuration(t, time.Now().Add(2*time.Hour), b.waits[len(b.waits)-1].Until, time.Minute)
+	other, err := gateway.New(gateway.Service{Form: spec.GatewayAnthropic, Base: b.service.URL, Key: "another key"}, nil, b.limit)
+	require.NoError(t, err)
+	defer other.Close()
+	require.Nil(t, other.Await(t.Context(), time.Now()))
+}
+
+// The quota of a login in a file is that of an account of its own, for which a program waits too.
+func TestTheQuotaOfALoginIsAwaited(t *testing.T) {
+	t.Parallel()
+	for _, s := range []gateway.Service{{Key: key}, {Key: login.Mark + "credentials.json", Login: true}} {
+		s.Form = spec.GatewayAnthropic
+		limit := model.NewRateLimit(nil)
+		g, err := gateway.New(s, nil, limit)
+		require.NoError(t, err)
+		defer g.Close()
+		asked := model.Candidate{Model: "claude-x"}
+		limit.Refused(t.Context(), asked, model.FromStatus(http.StatusTooManyRequests, http.Header{"Retry-After": {"7200"}}, nil), 0)
+		late := g.Await(t.Context(), time.Now())
+		require.NotNil(t, late, "login %v", s.Login)
+		require.Equal(t, model.RateLimited, late.Class)
 	}
 }

@@ -41,12 +41,15 @@ type Answer struct {
 type Server struct {
 	*httptest.Server
 
-	key    string
 	answer func(*Request) Answer
 
-	mu    sync.Mutex
-	calls int
-	spent int
+	mu sync.Mutex
+	// key is that of calls. The endpoint of tokens gives rotating-N-access and rotating-N-refresh, which is good once, with N
+	// from 1, and from then on the newest is the key.
+	key     string
+	rotated int
+	calls   int
+	spent   int
 }
 
 // New makes a server for requests with a key. The caller closes it.
@@ -63,11 +66,38 @@ func (s *Server) Calls() (calls, tokens int) {
 	return s.calls, s.spent
 }
 
+// refresh answers as the endpoint of tokens does.
+func (s *Server) refresh(w http.ResponseWriter, r *http.Request) {
+	var asked map[string]string
+	err := json.NewDecoder(r.Body).Decode(&asked)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newest := fmt.Sprintf("rotating-%d-refresh", s.rotated)
+	if err != nil || asked["grant_type"] != "refresh_token" || asked["refresh_token"] != newest {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"error":"invalid_grant"}`)
+		return
+	}
+	s.rotated++
+	s.key = fmt.Sprintf("rotating-%d-access", s.rotated)
+	fmt.Fprintf(w, `{"access_token":%q,"refresh_token":"rotating-%d-refresh","expires_in":3600}`, s.key, s.rotated)
+}
+
+func (s *Server) keyIs(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return key == s.key
+}
+
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/v1/oauth/token" {
+		s.refresh(w, r)
+		return
+	}
 	var req Request
 	err := json.NewDecoder(r.Body).Decode(&req)
 	switch {
-	case keyOf(r.Header) != s.key:
+	case !s.keyIs(keyOf(r.Header)):
 		refuse(w, http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
 	case r.Method != http.MethodPost || r.URL.Path != "/v1/messages":
 		refuse(w, http.StatusNotFound, "not_found_error", r.Method+" "+r.URL.Path)

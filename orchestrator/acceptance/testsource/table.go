@@ -42,7 +42,7 @@ func rowsOf(text string, tables map[string]int) (n int, known bool) {
 	case bracket(text[0]) > 0:
 		return elements(text), true
 	case text[0] == '`':
-		return strings.Count(text[:quotedEnd(text, 0)], "\n") - 2, true
+		return strings.Count(text[:QuotedEnd(text, 0)], "\n") - 2, true
 	default:
 		n, known = tables[leading.FindString(strings.TrimPrefix(strings.TrimPrefix(text, "self."), "this."))]
 	}

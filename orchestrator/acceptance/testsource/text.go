@@ -2,8 +2,8 @@ package testsource
 
 import "strings"
 
-// quotedEnd is the place behind a string that begins at i. A string in one quote ends with its line.
-func quotedEnd(part string, i int) int {
+// QuotedEnd is the place behind a string that begins at i. A string in one quote ends with its line.
+func QuotedEnd(part string, i int) int {
 	quote := part[i]
 	if triple := strings.Repeat(part[i:i+1], 3); strings.HasPrefix(part[i:], triple) {
 		if end := strings.Index(part[i+3:], triple); end >= 0 {
@@ -23,8 +23,8 @@ func quotedEnd(part string, i int) int {
 	return len(part)
 }
 
-// expressionEnd is the place behind an expression of JavaScript that begins with a slash, such as /a"b/; i where a slash divides.
-func expressionEnd(part string, i int) int {
+// ExpressionEnd is the place behind an expression of JavaScript that begins with a slash, such as /a"b/; i where a slash divides.
+func ExpressionEnd(part string, i int) int {
 	if before := strings.TrimRight(part[:i], " \t"); before != "" && !strings.Contains("(,=:[!&|?{};\n", before[len(before)-1:]) {
 		return i
 	}
@@ -43,9 +43,9 @@ func expressionEnd(part string, i int) int {
 func next(part string, i int) int {
 	switch part[i] {
 	case '"', '\'', '`':
-		return quotedEnd(part, i)
+		return QuotedEnd(part, i)
 	case '/':
-		return max(i+1, expressionEnd(part, i))
+		return max(i+1, ExpressionEnd(part, i))
 	}
 	return i + 1
 }

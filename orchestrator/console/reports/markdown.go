@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"divisi/internal/text"
 	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/round"
 	"divisi/orchestrator/view"
 	"divisi/orchestrator/view/result"
 )
@@ -19,6 +21,21 @@ const maxMarkdownRows = 200
 // is in code spans: there it is no markup, link or mention. Calls completes the commands of its next steps.
 func Markdown(b *strings.Builder, data json.RawMessage, calls func(hint string) string) error {
 	return render(data, func(r *view.Report) { writeMarkdown(b, r, calls) })
+}
+
+func markdownRounds(w *strings.Builder, list []view.Rounds) {
+	for i := range list {
+		head := []string{"round", "found", "closed", "unmasked", "tasks", "by"}
+		markdownTable(w, span(list[i].String()), head, list[i].Rounds,
+			func(one *view.Round) []string {
+				return []string{
+					strconv.Itoa(one.Number), strconv.Itoa(one.Found), strconv.Itoa(one.Closed), strconv.Itoa(one.Unmasked),
+					strconv.Itoa(one.Tasks), span(one.Fixer),
+				}
+			})
+		markdownTable(w, "What is left, by its codes", []string{"code", "left"}, list[i].Codes,
+			func(c *round.Code) []string { return []string{span(c.Code), strconv.Itoa(c.Left)} })
+	}
 }
 
 func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) string) {
@@ -68,6 +85,7 @@ func writeMarkdown(w *strings.Builder, r *view.Report, calls func(hint string) s
 				span(u.UsualWas + " → " + u.UsualIs), span(u.How),
 			}
 		})
+	markdownRounds(w, r.Rounds)
 	if r.Result != nil {
 		markdownTable(w, "Read first", []string{"task", "why"}, r.Result.Risks, func(t *result.Risk) []string {
 			return []string{span(t.Task), span(strings.Join(t.Why, "; "))}

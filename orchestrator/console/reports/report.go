@@ -35,6 +35,7 @@ const tableWidth = 100
 func End(b *strings.Builder, data json.RawMessage, columns int) error {
 	return render(data, func(r *view.Report) {
 		writeHandoffs(b, r)
+		writeRounds(fields{b, 7, columns}, r.Rounds)
 		writeNewGates(b, r.NewGates)
 		writeRoles(b, r.Roles, cmp.Or(columns, tableWidth))
 		writeGates(fields{b, 7, columns}, slices.DeleteFunc(r.Gates, func(g view.Gate) bool {
@@ -82,9 +83,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 		state += ", waiting for " + r.Wait
 	}
 	f.add("run", r.Run+"  "+state)
-	for _, u := range r.Unread {
-		f.add("unread", u.String())
-	}
+	f.add("unread", text.Each(r.Unread)...)
 	for _, u := range r.Unlike {
 		f.add("unlike", u.String())
 	}
@@ -96,6 +95,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	f.addf(r.Better != "", "better", "%s", r.Better)
 	f.addf(r.OneWorker != "", "proof", "by one worker, %s: no other one could run the final gates too", r.OneWorker)
 	f.add("goal", r.Goal)
+	writeRounds(f, r.Rounds)
 	fmt.Fprintf(w, "repo    %s\nbase    %s\n", display.Sanitize(r.Repo), short(r.Base))
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
 		Unverified(r.Unverified))
@@ -154,6 +154,21 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	if len(r.Next) > 0 {
 		w.WriteString("\nNext:\n")
 		Next(w, called(r.Next, calls), 0)
+	}
+}
+
+// writeRounds tells what each round found and closed, and what is left.
+func writeRounds(f fields, all []view.Rounds) {
+	for i := range all {
+		r := &all[i]
+		f.add("rounds", r.String()+text.Because(r.Ended))
+		for _, one := range r.Rounds {
+			f.add("", one.String())
+		}
+		if rest := r.Rest(); rest != "" {
+			f.add("left", rest)
+			f.addf(r.Baseline != "", "", "the tool's own file of them: %s", r.Baseline)
+		}
 	}
 }
 
@@ -220,6 +235,9 @@ func counts(by map[string]int, format string) string {
 	return strings.Join(parts, ", ")
 }
 
+// maxFailures bounds the failures of a gate that a report names of one kind.
+const maxFailures = 40
+
 func writeGates(f fields, gates []view.Gate) {
 	if len(gates) == 0 {
 		return
@@ -237,7 +255,7 @@ func writeGates(f fields, gates []view.Gate) {
 			{"fixed", g.Fixed},
 		} {
 			if len(part.list) > 0 {
-				line += fmt.Sprintf("; %s: %s", part.word, strings.Join(part.list, ", "))
+				line += fmt.Sprintf("; %s: %s", part.word, text.Some(part.list, maxFailures))
 			}
 		}
 		f.add("gate", line)

@@ -48,6 +48,7 @@ function Says(p: { view: View; row?: Row }): ComponentChild {
       {view.unverified && <p class="why unverified">unverified: nothing that lands is proven: {visible(view.unverified)}</p>}
       {view.ci?.map((line) => <p class="why notice">ci: {visible(line)}</p>)}
       {view.unlike?.map((u) => <p class="why notice">unlike its siblings: {visible(u)}</p>)}
+      {view.rounds?.map((r) => <p class="why notice">{visible(r)}</p>)}
       {view.untried?.map((u) => <p class="why notice">changed tests not tried: {visible(u)}</p>)}
       {view.notices?.map((n) => <p class="why notice">{visible(n)}</p>)}
     </div>

@@ -208,6 +208,7 @@ export interface View {
   unread?: string[];
   ci?: string[];
   unlike?: string[];
+  rounds?: string[];
   untried?: string[];
   ref?: string;
   published?: string;

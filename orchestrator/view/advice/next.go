@@ -105,6 +105,8 @@ func setUp(s *run.State) []Way {
 func restart(s *run.State) []Way {
 	id := s.Spec.Run
 	switch {
+	case s.DayOver():
+		return []Way{way("continue it on another day, or with more as budget_day", "resume", id)}
 	case s.StoppedByBudget():
 		return []Way{way("continue it with more"+s.Raised().Unit(), "resume", id, "--budget", s.Raised().Text())}
 	case strings.Contains(s.Reason, run.ReasonPreflight):

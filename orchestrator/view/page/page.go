@@ -38,7 +38,9 @@ type Run struct {
 	// Untried are the tasks whose changed tests no experiment has tried, a line for each reason.
 	Untried []string `json:"untried,omitempty"`
 	// Unlike are the landed edits that no other shard of their templates makes, a line each.
-	Unlike    []string    `json:"unlike,omitempty"`
+	Unlike []string `json:"unlike,omitempty"`
+	// Rounds tell of templates by finding what each round found and closed, and what is left, a line each.
+	Rounds    []string    `json:"rounds,omitempty"`
 	Ref       string      `json:"ref,omitempty"`
 	Published string      `json:"published,omitempty"`
 	Notices   []string    `json:"notices,omitempty"`
@@ -129,7 +131,7 @@ func Of(s *run.State, now time.Time) Run {
 	v.Cost, v.Left = outlook.Spent(), outlook.Left.Range()
 	unread, _ := view.Unread(s)
 	v.Unread, v.Unlike, v.CI = text.Each(unread), view.UnlikeLines(s), view.CILines(s)
-	v.Untried = view.Untried(s, maxUntried)
+	v.Untried, v.Rounds = view.Untried(s, maxUntried), view.RoundLines(s)
 	if w := s.Works[run.MasterTask]; w != nil {
 		v.Tasks = append(v.Tasks, rowOfMaster(s, w))
 	}

@@ -158,3 +158,19 @@ func (t *tree) class(name, dir string) string {
 	}
 	return ""
 }
+
+// Files gives the names of files that a command prints their paths in the tree. Names of nothing in it stay without one.
+func Files(dir string, command []string, names map[string]string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open the work tree: %w", err)
+	}
+	defer root.Close() // only read from
+	t := newTree(root, command)
+	for name := range names {
+		if p := t.resolve(name, t.bases); p != "" && t.kind(p) == regular {
+			names[name] = p
+		}
+	}
+	return t.err
+}

@@ -93,6 +93,7 @@ var Coded = map[string]string{
 	usage.Goal:      "Give it: divisi run \"GOAL\", or divisi run --plan FILE",
 	usage.Head:      "Check out a branch, or name the commit: --base HEAD",
 	usage.Log:       "See its output: divisi log %s",
+	usage.Login:     "To agree: divisi trust --agent %s",
 	usage.Elsewhere: "Name the repository that the run was submitted from: divisi publish %s --repo DIR",
 	usage.Joined:    "It is reached with --on %s",
 	usage.Moved:     "If it has moved: divisi resume %s --repo DIR",

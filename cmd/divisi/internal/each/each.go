@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/merge"
@@ -67,10 +68,21 @@ about to do, and asks.` + cli.CodesOfRuns(),
 	f.StringVar(&e.By, "by", "", "unit of a task: file, dir, package or owner (default dir)")
 	f.BoolVar(&e.Together, "together", false, "the files are right only together: test and land all of them as one, or none")
 	f.StringVar(&e.From, "from", "", "a file with the paths of the files, a line each; - is standard input")
-	f.StringVar(&e.Pattern, "ast-grep", "", "pattern for ast-grep, such as 'foo($A)'")
-	f.StringVar(&e.Rewrite, "rewrite", "", "with --ast-grep: the text in place of a match")
-	f.StringVar(&e.Lang, "lang", "", "with --ast-grep: the language, such as go, python or ts")
+	syntaxFlags(f, &e.Pattern, &e.Rewrite, &e.Lang)
 	f.StringVar(&e.Role, "role", "", "the role that does BRIEF, such as generator")
+	e.endFlags(c)
+	return c
+}
+
+func syntaxFlags(f *pflag.FlagSet, pattern, rewrite, lang *string) {
+	f.StringVar(pattern, "ast-grep", "", "pattern for ast-grep, such as 'foo($A)'")
+	f.StringVar(rewrite, "rewrite", "", "with --ast-grep: the text in place of a match")
+	f.StringVar(lang, "lang", "", "with --ast-grep: the language, such as go, python or ts")
+}
+
+// endFlags are those of what becomes of a change, and of the run.
+func (e *command) endFlags(c *cobra.Command) {
+	f := c.Flags()
 	f.StringVar(&e.save, "save", "", "write plan and role below .divisi/ under this name, and run nothing")
 	f.BoolVar(&e.merge, "merge", false, "merge when all is proven, as divisi merge does, and never otherwise")
 	f.BoolVar(&e.local, "local", false, "with --merge: into this branch without prompting, whatever it is")
@@ -78,8 +90,7 @@ about to do, and asks.` + cli.CodesOfRuns(),
 	e.AgentFlag(c)
 	e.StartFlags(c)
 	runs.GroupFlags(c)
-	g.NoticeFlags(c)
-	return c
+	e.NoticeFlags(c)
 }
 
 // args takes the words before -- as the brief, and the words behind it as the command.
@@ -126,6 +137,11 @@ func (e *command) run(ctx context.Context) error {
 	if e.save != "" {
 		return e.write(change)
 	}
+	return e.start(ctx, change)
+}
+
+// start shows a change on a terminal, and runs it.
+func (e *command) start(ctx context.Context, change Change) error {
 	if err := e.take(change); err != nil {
 		return err
 	}

@@ -63,10 +63,7 @@ func (l Line) Change() (c Change, err error) {
 	if l.Role == "" {
 		command := l.Command
 		if l.Pattern != "" {
-			command = []string{
-				"ast-grep", "run", "--pattern", l.Pattern, "--rewrite", l.Rewrite, "--lang", l.Lang, "--update-all",
-				spec.ArgFiles,
-			}
+			command = astGrep(l.Pattern, l.Rewrite, l.Lang)
 		}
 		goal = shown(command)
 		if l.Typed != nil && l.Pattern == "" {
@@ -92,6 +89,11 @@ func (l Line) Change() (c Change, err error) {
 		c.Plan.Tasks, err = listed(template, l.Files)
 	}
 	return c, err
+}
+
+// astGrep is the command that rewrites by syntax.
+func astGrep(pattern, rewrite, lang string) []string {
+	return []string{"ast-grep", "run", "--pattern", pattern, "--rewrite", rewrite, "--lang", lang, "--update-all", spec.ArgFiles}
 }
 
 // shown is a command as a person types it.
@@ -160,11 +162,8 @@ func (l Line) kind() error {
 			`A command: divisi each -- sed -i 's/old/new/g' {files}` + "\nSee: divisi each --help")
 	case kinds > 1:
 		return usage.Errorf("a command after --, --ast-grep and --role are three kinds of a change: name one of them")
-	case l.Pattern != "" && (l.Rewrite == "" || l.Lang == ""):
-		return usage.Errorf("--ast-grep needs --rewrite and --lang, such as: --ast-grep %s --rewrite 'os.ReadFile($A)' --lang go",
-			text.Shell(l.Pattern))
-	case l.Pattern == "" && l.Rewrite+l.Lang != "":
-		return usage.Errorf("--rewrite and --lang are for --ast-grep PATTERN")
+	case !bySyntax(l.Pattern, l.Rewrite, l.Lang):
+		return notBySyntax(l.Pattern)
 	case l.Role != "" && l.Brief == "":
 		return usage.Errorf(`--role %s needs a brief: divisi each --role %[1]s "What to do" --match 'EXPRESSION'`, l.Role)
 	case l.Role == "" && l.Brief != "":
@@ -178,6 +177,19 @@ func (l Line) kind() error {
 			spec.ArgFiles)
 	}
 	return nil
+}
+
+// bySyntax reports whether the flags of ast-grep are all there, or none.
+func bySyntax(pattern, rewrite, lang string) bool {
+	return (pattern == "") == (rewrite == "") && (pattern == "") == (lang == "")
+}
+
+func notBySyntax(pattern string) error {
+	if pattern == "" {
+		return usage.Errorf("--rewrite and --lang are for --ast-grep PATTERN")
+	}
+	return usage.Errorf("--ast-grep needs --rewrite and --lang, such as: --ast-grep %s --rewrite 'os.ReadFile($A)' --lang go",
+		text.Shell(pattern))
 }
 
 // guess takes from a command an expression of the files that it can change; "" for all.
@@ -225,12 +237,17 @@ func roleOf(command []string, then string) (r spec.Role, err error) {
 			words[i] = `"$@"`
 		}
 	}
-	if !whole(then) {
-		return r, usage.Errorf("--then %s: %s must be a word of its own", text.Shell(then), spec.ArgFiles)
+	line, err := ofFiles("--then", then)
+	r.Command = []string{"sh", "-c", strings.Join(words, " ") + " && { " + line + "\n}", "sh", spec.ArgFiles}
+	return r, err
+}
+
+// ofFiles is the line of a flag for a shell whose arguments are the files.
+func ofFiles(flag, line string) (string, error) {
+	if !whole(line) {
+		return "", usage.Errorf("%s %s: %s must be a word of its own", flag, text.Shell(line), spec.ArgFiles)
 	}
-	line := strings.Join(words, " ") + " && { " + quoted.ReplaceAllLiteralString(then, `"$@"`) + "\n}"
-	r.Command = []string{"sh", "-c", line, "sh", spec.ArgFiles}
-	return r, nil
+	return quoted.ReplaceAllLiteralString(line, `"$@"`), nil
 }
 
 // whole reports whether the files stand in a line of a shell as words of their own alone.

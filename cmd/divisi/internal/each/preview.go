@@ -1,12 +1,14 @@
 package each
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"divisi/cmd/divisi/internal/cli"
@@ -15,6 +17,7 @@ import (
 	"divisi/orchestrator"
 	"divisi/orchestrator/console"
 	"divisi/orchestrator/console/display"
+	"divisi/orchestrator/round"
 )
 
 // preview shows change, files and gates, and asks.
@@ -26,7 +29,8 @@ func (e *command) preview(ctx context.Context, c Change) error {
 	if err := errors.Join(p.Refused...); err != nil {
 		return err
 	}
-	if p.Detected && !e.AllowUnverified { // else no trial is needed: gates that prove nothing are allowed
+	// No trial is needed where gates that prove nothing are allowed.
+	if p.Detected && len(p.Gates) > len(e.Gates) && !e.AllowUnverified {
 		e.Aside("No settings are known for this repository: setup and gates are found and tried first")
 		if err := e.InitFirst(ctx, &e.Flags); err != nil {
 			return err
@@ -50,7 +54,7 @@ func (e *command) preview(ctx context.Context, c Change) error {
 
 // proposeThen asks whether what the repository has for it runs after the command, where the line has no --then.
 func (e *command) proposeThen(ctx context.Context, files []string) error {
-	if e.Then != "" || e.Role != "" {
+	if e.Then != "" || e.Role != "" || e.Command == nil && e.Pattern == "" {
 		return nil
 	}
 	installed := func(program string) bool { _, err := exec.LookPath(program); return err == nil }
@@ -83,6 +87,8 @@ type view struct {
 	files         []string
 	tasks         int
 	gates, notes  []string
+	// rounds are the rows of a change in rounds, in place of files.
+	rounds [][2]string
 	// took is how long the gates took when they last ran on a base commit, 0 where that is not known.
 	took time.Duration
 }
@@ -101,6 +107,8 @@ func viewOf(c Change, p orchestrator.Previewed) (v view, err error) {
 		v.files = append(v.files, t.Files...)
 	}
 	switch shard := c.Plan.Tasks[0].Shard; {
+	case c.Plan.Tasks[0].ByFindings():
+		v.rounds = roundsOf(c.Plan.Tasks[0])
 	case shard == nil:
 		v.which = "those that --from lists"
 	case c.Guessed:
@@ -115,6 +123,20 @@ func viewOf(c Change, p orchestrator.Previewed) (v view, err error) {
 	return v, nil
 }
 
+// roundsOf are the rows of a template by finding.
+func roundsOf(t spec.Task) [][2]string {
+	var fixers []string
+	for _, way := range t.Ways() {
+		fixers = append(fixers, round.FixerWords(way))
+	}
+	return [][2]string{
+		{"rounds", fmt.Sprintf("at most %d; the first begins when gate %s has run, and its tasks are not known before",
+			cmp.Or(t.Shard.Rounds, spec.DefaultRounds), strings.Join(t.Mends, ", "))},
+		{"tasks", "the findings of each " + cmp.Or(t.Shard.Group, "file")},
+		{"fixers", strings.Join(fixers, "; then ")},
+	}
+}
+
 // lines are those of a terminal of a width.
 func (v view) lines(width int) (all []string) {
 	gates := text.Some(v.gates, maxGates)
@@ -123,10 +145,11 @@ func (v view) lines(width int) (all []string) {
 	}
 	const label = 8
 	all = []string{fmt.Sprintf("%-*s%s", label, "change", display.Sanitize(v.change))} // as it was typed: blanks count
-	rows := [][2]string{
-		{"files", fmt.Sprintf("%d, %s; %s", len(v.files), v.which, text.Count(v.tasks, "task"))},
-		{"gates", gates},
+	rows := v.rounds
+	if rows == nil {
+		rows = [][2]string{{"files", fmt.Sprintf("%d, %s; %s", len(v.files), v.which, text.Count(v.tasks, "task"))}}
 	}
+	rows = append(rows, [2]string{"gates", gates})
 	for _, n := range text.Few(v.notes, maxGates) {
 		rows = append(rows, [2]string{"note", n})
 	}

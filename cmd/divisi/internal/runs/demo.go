@@ -58,7 +58,7 @@ func (g *Globals) demo(ctx context.Context, o Flags) error {
 		"on purpose: one test fails from the start, and the codemod is wrong once\n", o.Repo, o.plan))
 	var v *view
 	if err == nil {
-		v, err = g.prepare(&o)
+		v, err = g.prepare(ctx, &o)
 	}
 	var r *orchestrator.Run
 	if err == nil {

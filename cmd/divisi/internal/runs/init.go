@@ -165,7 +165,7 @@ func (o *initOptions) unasked(g *Globals) bool { return !o.yes && !g.Interactive
 // try runs setup and gates once, as a run would for its baseline. One that was stopped has an error, and what was tried before.
 func (g *Globals) try(ctx context.Context, o *initOptions, p *doctor.Proposal) (*doctor.Trial, error) {
 	o.Base, o.Trial, o.Proposed = p.Head, true, o.project == ""
-	v, err := g.prepare(&o.Flags)
+	v, err := g.prepare(ctx, &o.Flags)
 	if err != nil {
 		return nil, err
 	}

@@ -159,7 +159,7 @@ func (g *Globals) Start(ctx context.Context, o Flags) error {
 }
 
 func (g *Globals) carryOut(ctx context.Context, o Flags) error {
-	v, err := g.prepare(&o)
+	v, err := g.prepare(ctx, &o)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (g *Globals) carryOut(ctx context.Context, o Flags) error {
 
 // Preview shows the plan of a run that has not begun.
 func (g *Globals) Preview(ctx context.Context, o *Flags) (orchestrator.Previewed, error) {
-	if _, err := g.prepare(o); err != nil {
+	if _, err := g.prepare(ctx, o); err != nil {
 		return orchestrator.Previewed{}, err
 	}
 	return orchestrator.Preview(g.Log.WithContext(ctx), o.Options)
@@ -210,7 +210,7 @@ func (g *Globals) Preview(ctx context.Context, o *Flags) (orchestrator.Previewed
 func (g *Globals) Try(ctx context.Context, repo, commit string, project *orchestrator.File, gates []spec.Gate) (string, error) {
 	o := Flags{sandbox: cli.SandboxAuto}
 	o.Repo, o.Base, o.Trial, o.Project, o.Gates = repo, commit, true, project, gates
-	v, err := g.prepare(&o)
+	v, err := g.prepare(ctx, &o)
 	if err != nil {
 		return "", err
 	}
@@ -223,7 +223,7 @@ func (g *Globals) Try(ctx context.Context, repo, commit string, project *orchest
 }
 
 // prepare reads the files that are named, and makes the view of the run.
-func (g *Globals) prepare(o *Flags) (*view, error) {
+func (g *Globals) prepare(ctx context.Context, o *Flags) (*view, error) {
 	switch {
 	case o.creds != "" && o.NATS == "":
 		return nil, usage.Errorf("--creds is for the server of --nats")
@@ -260,6 +260,11 @@ func (g *Globals) prepare(o *Flags) (*view, error) {
 		last := len(o.Roles) - 1
 		o.Plan, o.Roles = &o.Roles[last], o.Roles[:last]
 	}
+	if o.Agent != "" && !o.dryRun {
+		if err := g.agreeLogin(ctx, o); err != nil {
+			return nil, err
+		}
+	}
 	o.Trust = func(ctx context.Context, requests []string) (bool, error) { return g.trusted(ctx, o, requests) }
 	o.Propose = func(ctx context.Context, setup, why, requests []string) (bool, error) {
 		return g.propose(ctx, o, setup, why, requests)
@@ -292,6 +297,22 @@ func (g *Globals) agreePins(ctx context.Context, o *Flags, conflicts []string) (
 	list := display.SanitizeLines(strings.Join(conflicts, "\n"))
 	return true, t.askIn(ctx, g, list+"\nUse the programs of your shell in this repository, as they are?",
 		list+"\nNothing was run; pins: shell in "+projectPlace+" keeps the programs of the shell for all")
+}
+
+// agreeLogin asks whether a run may use what its coding agent keeps in a file.
+func (g *Globals) agreeLogin(ctx context.Context, o *Flags) error {
+	about, err := needs.LoginTrustOf(g.Log.WithContext(ctx), g.StateDir, o.Repo, o.Agent)
+	if err != nil || !about.Found {
+		return nil //nolint:nilerr // the run tells of its files itself
+	}
+	t := &Trust{Trust: about, title: "Runs with --agent " + o.Agent + " ask for this in ", flags: " --agent " + o.Agent}
+	switch {
+	case t.Trusted:
+		return nil
+	case !g.Interactive():
+		return usage.Errorf("%sNothing was run. Read the list, then agree: %s", t.Text(), t.command())
+	}
+	return t.ask(ctx, g)
 }
 
 // fetches decides whether what a partial clone lacks is fetched.

@@ -75,7 +75,7 @@ func (g *Globals) agreeTwin(ctx context.Context, o *Flags, command string, comma
 // tryConfined runs setup and gates once in the sandbox, as a run would for its baseline.
 func (g *Globals) tryConfined(ctx context.Context, o *Flags) (id string, err error) {
 	trust := o.Trust
-	v, err := g.prepare(o)
+	v, err := g.prepare(ctx, o)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,3 @@
+module example.com/paint/v2
+
+go 1.21
