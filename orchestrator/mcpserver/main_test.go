@@ -49,6 +49,8 @@ type place struct {
 	works     []Work
 	fails     error
 	actFails  error
+	// lastFails is what the next question for the end of the log is answered with, once.
+	lastFails error
 }
 
 func newPlace() *place {
@@ -93,6 +95,10 @@ func (p *place) Close() error { return nil }
 func (p *place) Last(context.Context) (uint64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := p.lastFails; err != nil {
+		p.lastFails = nil
+		return 0, err
+	}
 	if len(p.log) == 0 {
 		return 0, nil
 	}

@@ -126,7 +126,10 @@ func (s *Server) watch(ctx context.Context, id string, w *watch) (why string, er
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	end, err := opened.Last(ctx)
-	if err != nil {
+	switch {
+	case err != nil && stands.Active: // the process may have just ended
+		return "", nil
+	case err != nil:
 		return "", err
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"divisi/bus"
 	"divisi/contextscope"
 	"divisi/internal/spec"
 	"divisi/internal/testkit/chantest"
@@ -160,6 +161,17 @@ func TestWaitFollowsARunThatGoesOnAgain(t *testing.T) {
 	hold(l, "a")
 	p.add(l)
 	require.Equal(t, whyDecision, chantest.Next(t, ends).Why)
+}
+
+// A process that ends between the opening of its log and the first reading of it is no failure of the call: the log is opened again.
+func TestWaitOpensALogAgainWhoseProcessHasJustEnded(t *testing.T) {
+	t.Parallel()
+	p, l := newPlace(), begun(t)
+	hold(l, "a")
+	p.add(l)
+	p.lastFails = bus.ErrNoOwner
+	out := answered[waited](t, served(t, p, false), "wait", waitFor{ofRun: ofRun{"r1"}, Seconds: 60})
+	require.Equal(t, whyDecision, out.Why)
 }
 
 // A client that reads no answer does not keep a server that is told to end, or whose client has said all.
