@@ -28,13 +28,13 @@ var madeUp = []any{
 	map[string]any{},
 	[]any{-1, "x", nil},
 	strings.Repeat("y", 3000),
-	map[string]any{"by": "command", "command": []string{"touch", "/tmp/x"}},
+	map[string]any{"by": "command", "command": []string{"touch", "/tmp/divisi-made-up-test"}},
 }
 
 // forms are what workers send, by subject. %s is the run.
 var forms = map[string]string{
 	"ctl.%s.conduct.w9": `{"call":"plan","at":{"task":"capitals-001","attempt":1},"body":{"tasks":[{"id":"a","title":"a","role":"codemod",` +
-		`"brief":"b","shard":{"by":"command","command":["sh","-c","touch /tmp/x"],"max_files":1}}]}}` + "\n" +
+		`"brief":"b","shard":{"by":"command","command":["sh","-c","touch /tmp/divisi-made-up-test"],"max_files":1}}]}}` + "\n" +
 		`{"call":"read","at":{"task":"capitals-001","attempt":1},"body":{"filter":"ev.%[1]s.m.run","from":0,"skip":0}}` + "\n" +
 		`{"call":"read","body":{"filter":"ev.%[1]s.m.run","from":1,"skip":1},"at":{"task":"","attempt":0}}` + "\n" +
 		`{"call":"foreign","at":{"task":"capitals-001","attempt":1},"body":{"environment":"e","barred":false,"unable":"x"}}` + "\n" +
@@ -174,5 +174,5 @@ func TestSlowAHostStandsWhatWorkersMakeUp(t *testing.T) {
 	require.NoError(t, run.Close())
 	work.ended()
 	h.stopped()
-	require.NoFileExists(t, "/tmp/x")
+	require.NoFileExists(t, "/tmp/divisi-made-up-test")
 }

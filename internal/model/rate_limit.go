@@ -71,6 +71,13 @@ func (r *RateLimit) end() (until time.Time, quota string, freed <-chan struct{})
 	return r.until, r.quota, r.freed
 }
 
+// Account is the one whose call was told the newest limit.
+func (r *RateLimit) Account() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.newest.Account
+}
+
 // pauseClocks stops the deadlines of agents until a time, because a service is unavailable.
 func (r *RateLimit) pauseClocks(until time.Time) {
 	r.mu.Lock()

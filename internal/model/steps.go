@@ -89,7 +89,7 @@ func (c *loop) wait(ctx context.Context) *Error {
 	}
 	from := time.Now()
 	if until, quota, _ := limit.end(); until.After(from) {
-		tell(ctx, spec.Wait{For: spec.WaitLimit, Model: c.now.String(), Until: until, Quota: quota})
+		tell(ctx, spec.Wait{For: spec.WaitLimit, Model: c.now.String(), Until: until, Quota: quota, Account: limit.Account()})
 	}
 	err := limit.Wait(ctx)
 	c.hop.waited += time.Since(from)

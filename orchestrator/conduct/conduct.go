@@ -128,6 +128,9 @@ func (h *Half) launch(ctx context.Context, st *run.State) (_ *client.Run, err er
 	from := h.from()
 	from.remember(ctx)
 	h.commands = from.mandate()
+	for _, w := range st.Told() {
+		h.limits.Take(w)
+	}
 	setup, err := h.Seal(ctx, st)
 	if err != nil {
 		return nil, err

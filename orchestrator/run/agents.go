@@ -37,6 +37,8 @@ type Agents struct {
 	Spent    map[string]spec.Sum
 	Reserved spec.Sum
 	Quotas   Quotas
+	// Limits are the newest rate limits that services have said, by model and account.
+	Limits Quotas
 	// Said is how many percent of the budget were told to be spent; Exhausted is why it, or that of the day, allows nothing more.
 	Said      int
 	Day       Day
@@ -52,7 +54,7 @@ type Day struct {
 
 func newAgents() Agents {
 	return Agents{
-		Works: Works{}, Queue: Queue{}, Later: map[string]time.Time{}, Spent: map[string]spec.Sum{}, Quotas: Quotas{},
+		Works: Works{}, Queue: Queue{}, Later: map[string]time.Time{}, Spent: map[string]spec.Sum{}, Quotas: Quotas{}, Limits: Quotas{},
 		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages: Messages{to: map[string][]*Message{}}, Decisions: Decisions{}, Unlike: map[string][]Unlike{},
 	}

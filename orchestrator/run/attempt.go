@@ -68,9 +68,12 @@ func (s *State) applyAgent(e *contextscope.Event) error {
 		return decode(e, func(_ *contextscope.Event, p wire.Progress) {
 			if a.Doing = p.Doing; p.Wait != nil {
 				a.waits(p.Wait, s.Times.Clock(e.Time), s.Times.Clock(p.Wait.Until))
-				if p.Wait.For == spec.WaitQuota {
+				switch key := p.Wait.Model + " " + p.Wait.Account; p.Wait.For {
+				case spec.WaitQuota:
 					a.Quota = p.Wait.Until
-					s.Quotas[p.Wait.Model+" "+p.Wait.Account] = *p.Wait
+					s.Quotas[key] = *p.Wait
+				case spec.WaitLimit:
+					s.Limits[key] = *p.Wait
 				}
 			}
 		})

@@ -78,7 +78,8 @@ func (s *State) applyQuarantine(e *contextscope.Event, q Quarantine) {
 	}
 	q.Pos = e.Pos
 	s.Quarantines[q.Worker] = &q
-	clear(s.Quotas) // it may have told of some: a service tells again what is true
+	clear(s.Limits) // it may have told of some: a service tells again what is true
+	clear(s.Quotas)
 	s.Crew = maps.Clone(s.Crew)
 	delete(s.Crew, q.Worker)
 	delete(s.Joined, q.Worker)

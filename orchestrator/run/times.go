@@ -164,6 +164,11 @@ func (w *Wait) Until(at time.Time) time.Duration {
 // Quotas are the newest quotas that were used up, by model and account; one whose time has come is free again.
 type Quotas map[string]spec.Wait
 
+// Told lists the newest limits and quotas of the log: a new conductor tells workers of them as the one before did.
+func (s *State) Told() []spec.Wait {
+	return slices.Concat(slices.Collect(maps.Values(s.Limits)), slices.Collect(maps.Values(s.Quotas)))
+}
+
 // UsedUp are the quotas that are used up at a time, by model.
 func (q Quotas) UsedUp(now time.Time) []spec.Wait {
 	var list []spec.Wait

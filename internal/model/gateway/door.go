@@ -249,7 +249,7 @@ func (d *door) answer(r *http.Request, c *call, body []byte) (_ *http.Response, 
 	for waited, limited, again := time.Duration(0), 0, false; ; limited++ {
 		from := time.Now()
 		until, quota := d.limit.Until()
-		wait := spec.Wait{For: spec.WaitLimit, Model: c.model, Until: until, Quota: quota}
+		wait := spec.Wait{For: spec.WaitLimit, Model: c.model, Until: until, Quota: quota, Account: d.limit.Account()}
 		if until.After(from) {
 			d.attempt.Wait(wait)
 		}
