@@ -1,5 +1,5 @@
-// Package forge is one repository at a forge: its pull requests, their checks and what people write on them. GitHub, GitLab and any forge behind
-// a command are implementations; what they answer is data, and decides nothing but the state of a pull request.
+// Package forge is one repository at a forge: its pull requests, their checks and what people write on them. GitHub, GitLab and
+// any forge behind a command are implementations; what they answer is data, and decides nothing but the state of a pull request.
 package forge
 
 import (
@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Forge is one repository at a forge. Its methods may be called from several goroutines, wait out what the forge says of its limits, and repeat
-// reads but never writes: after an error of a write the caller looks the state up. Errors wrap one of the classes of errors.go.
+// Forge is one repository at a forge. Its methods may be called from several goroutines, wait out what the forge says of its
+// limits, and repeat reads but never writes: after an error of a write the caller looks the state up. Errors wrap one of the
+// classes of errors.go.
 type Forge interface {
 	Repository(ctx context.Context) (Repository, error)
 
@@ -18,7 +19,8 @@ type Forge interface {
 	Open(ctx context.Context, p Pull) (Pull, error)
 	// Edit changes what is not nil. It may be repeated.
 	Edit(ctx context.Context, number int, e Edit) error
-	// Merge asks the forge to merge this head when its rules are met: by its queue where the base has one, else by auto-merge. Never past either.
+	// Merge asks the forge to merge this head when its rules are met: by its queue where the base has one, else by auto-merge.
+	// Never past either.
 	Merge(ctx context.Context, number int, headSHA string) error
 
 	Checks
@@ -86,8 +88,9 @@ type Pull struct {
 type Edit struct {
 	Title, Body, Base *string
 	Draft             *bool
-	State             *string  // Open or Closed
-	Labels, Reviewers []string // added; one reviewer that the forge refuses is said by an error wrapping ErrReviewer, the others are asked
+	State             *string // Open or Closed
+	// Labels and Reviewers are added. A reviewer whom the forge refuses is an error that wraps ErrReviewer; the others are asked.
+	Labels, Reviewers []string
 }
 
 // The states of a check. Only Success is green.
