@@ -66,13 +66,19 @@ func TestPlacesAreBounded(t *testing.T) {
 	require.False(t, c.add("a.go: x", fmt.Sprintf("a.go:%d: x", maxPlaces+1)))
 }
 
-func TestUncapped(t *testing.T) {
+func TestAToolJudgesAllAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []string{"golangci-lint", "run", "--max-issues-per-linter=0", "--max-same-issues=0", "./..."},
-		uncapped([]string{"golangci-lint", "run", "./..."}))
-	require.Equal(t, []string{"npx", "biome", "lint", "src", "--max-diagnostics=none"}, uncapped([]string{"npx", "biome", "lint", "src"}))
-	for _, args := range [][]string{{"golangci-lint", "run", "--max-same-issues=9"}, {"golangci-lint", "fmt"}, {"npm", "run", "lint"}} {
-		require.Equal(t, args, uncapped(args))
+	for given, runs := range map[string]string{
+		"golangci-lint run ./...":               "golangci-lint run --fix=false --max-issues-per-linter=0 --max-same-issues=0 ./...",
+		"golangci-lint run --max-same-issues=9": "golangci-lint run --fix=false --max-same-issues=9",
+		"golangci-lint run --fix":               "golangci-lint run --max-issues-per-linter=0 --max-same-issues=0 --fix",
+		"npx biome lint src":                    "npx biome lint src --max-diagnostics=none",
+		"uv run ruff check src":                 "uv run ruff check --no-fix src",
+		"ruff check --fix":                      "ruff check --fix",
+		"golangci-lint fmt":                     "golangci-lint fmt",
+		"npm run lint":                          "npm run lint",
+	} {
+		require.Equal(t, strings.Fields(runs), judging(strings.Fields(given)))
 	}
 }
 

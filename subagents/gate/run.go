@@ -71,9 +71,9 @@ type Where struct {
 // Args is the command that a gate runs: on what it is narrowed to, else in full.
 func (w *Where) Args(g spec.Gate) []string {
 	if w.Since == "" {
-		return uncapped(g.InFull().Command)
+		return judging(g.InFull().Command)
 	}
-	return uncapped(g.On(w.Targets))
+	return judging(g.On(w.Targets))
 }
 
 // Run carries one gate out, confined, and judges it. A red gate is a receipt, not an error. Errors are: the gate cannot be

@@ -72,26 +72,33 @@ func knownTool(command []string) tool {
 	return tool{}
 }
 
-// caps are, by tool, the verb that its arguments go behind, the beginning of one that sets the bound, and those that lift it.
-var caps = map[string]struct{ verb, bound, lift string }{
-	"golangci-lint": {"run", "--max-same-issues", "--max-issues-per-linter=0 --max-same-issues=0"},
-	"biome":         {"", "--max-diagnostics", "--max-diagnostics=none"},
+// judge is what a tool is told to judge all and to change nothing, whatever the repository's configuration says: add goes behind
+// verb, or to the end where it is empty, unless an argument begins with unless.
+type judge struct{ verb, unless, add string }
+
+// judges are the tools that leave findings out without a word, or may change the files that they read.
+var judges = map[string][]judge{
+	"golangci-lint": {{"run", "--max-same-issues", "--max-issues-per-linter=0 --max-same-issues=0"}, {"run", "--fix", "--fix=false"}},
+	"biome":         {{"", "--max-diagnostics", "--max-diagnostics=none"}},
+	"ruff":          {{"check", "--fix", "--no-fix"}},
 }
 
-// uncapped lifts the bounds of a tool that leaves findings out without a word: another of the kind would not be seen.
-func uncapped(args []string) []string {
-	tool := caps[knownTool(args).name]
-	if tool.lift == "" || slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, tool.bound) }) {
-		return args
+// judging returns a command as it only judges, and finds all: another finding of a kind would not be seen, and a change would be in
+// the tree that is proven.
+func judging(args []string) []string {
+	for _, j := range judges[knownTool(args).name] {
+		if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, j.unless) }) {
+			continue
+		}
+		at := slices.Index(args, j.verb) + 1
+		if j.verb == "" {
+			at = len(args)
+		}
+		if at > 0 {
+			args = slices.Insert(slices.Clone(args), at, strings.Fields(j.add)...)
+		}
 	}
-	at := slices.Index(args, tool.verb) + 1
-	if tool.verb == "" {
-		at = len(args)
-	}
-	if at == 0 {
-		return args
-	}
-	return slices.Insert(slices.Clone(args), at, strings.Fields(tool.lift)...)
+	return args
 }
 
 // FailsToo reports whether a gate of Go fails on what an earlier one, in the same directory, could not build. A build failure of
