@@ -135,6 +135,7 @@ type Comment struct {
 	ID, Thread string
 	Author     string
 	Bot        bool
+	Own        bool // by the credential in use
 	MayWrite   bool // its author may write to the repository, asked for this comment
 	Body       string
 	Path       string // of a note on a line
