@@ -24,6 +24,9 @@ var arrows = []struct {
 	{"run", []string{"forecast"}},
 	{"baseline", []string{"run"}},
 	{"ledger", nil},
+	{"forge", nil},
+	{"forge/web", []string{"forge"}},
+	{"forge/github", []string{"forge", "forge/web"}},
 	{"recovery", []string{"run"}},
 	{"proof", []string{"recovery", "run"}},
 	// Rules know what a failure leads to and what the gates can prove, and no other rule.
