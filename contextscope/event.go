@@ -40,13 +40,14 @@ const (
 	KindTask    Kind = "task"    // a task's transition (run.TaskData)
 	KindAnswer  Kind = "answer"  // what became of an agent's request (wire.Answer)
 	KindLanding Kind = "landing" // a batch that moved the integration branch (run.LandingData)
+	KindPull    Kind = "pull"    // a pull request of the run, before and after writes to its forge (run.PullData)
 
 	// KindUnreadable is never stored: it stands for an event that its reader could not read (wire.Unreadable).
 	KindUnreadable Kind = "unreadable"
 )
 
 // OfConductor lists the kinds that the conductor writes, and no agent.
-var OfConductor = []Kind{KindRun, KindPlan, KindTask, KindLanding, KindAnswer}
+var OfConductor = []Kind{KindRun, KindPlan, KindTask, KindLanding, KindAnswer, KindPull}
 
 // Event is one typed, immutable fact in a run's log.
 type Event struct {

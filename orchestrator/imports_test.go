@@ -55,6 +55,7 @@ var arrows = []struct {
 	{"view/page", []string{"act", "decision", "landing", "run", "schedule", "view", "view/advice", "view/result", "view/stats"}},
 	{"redact", []string{"run"}},
 	{"eventlog", []string{"run"}},
+	{"pull", []string{"run"}},
 	{"evidence", []string{"acceptance", "acceptance/testsource", "landing/rank", "outlier", "proof", "run"}},
 	{"call", []string{"act", "plan", "request", "view"}},
 	{"conductor", []string{"acceptance", "act", "assign", "call", "decision", "eventlog", "evidence", "landing", "landing/rank", "ledger", "master", "phase", "plan", "proof", "recovery", "request", "run", "schedule"}},
@@ -90,7 +91,7 @@ var arrows = []struct {
 }
 
 // pure are the packages that decide or fold: they know neither NATS nor git, files, processes or the network.
-var pure = []string{"forecast", "run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/suppression", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "round", "view", "view/advice", "view/feed", "view/page", "view/result", "view/stats", "redact"}
+var pure = []string{"forecast", "run", "plan", "proof", "recovery", "schedule", "request", "act", "master", "acceptance", "acceptance/suppression", "acceptance/testsource", "acceptance/testsource/gosource", "landing", "landing/blame", "landing/rank", "ledger", "outlier", "decision", "phase", "round", "view", "view/advice", "view/feed", "view/page", "view/result", "view/stats", "redact", "pull"}
 
 var impure = []string{"divisi/bus", "divisi/internal/git", "divisi/internal/sandbox", "os", "os/exec", "net", "net/http", "path/filepath"}
 

@@ -20,8 +20,12 @@ func TestEachActHasACommand(t *testing.T) {
 	root := newRoot(&cli.Globals{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}})
 	for _, e := range act.All() {
 		c, _, err := root.Find(strings.Fields(e.Called))
+		if e.Doors&act.Command == 0 {
+			require.True(t, err != nil || c == root, e.Name)
+			continue
+		}
 		require.NoError(t, err, e.Name)
-		require.Equal(t, e.Doors&act.Command != 0, c != root, e.Name)
+		require.NotSame(t, root, c, e.Name)
 		if own := act.Find(e.Called); own == nil || own == e {
 			require.Contains(t, c.Long, e.Undone(act.InTerminal))
 		}

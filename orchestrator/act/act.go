@@ -59,6 +59,7 @@ const (
 	API                      // the API of the page
 	Page                     // a button of the page
 	Tools                    // the tools of clients that act for a person
+	Inside                   // none: a part of Divisi asks it of a run
 )
 
 // Entry is an act in the table.

@@ -52,7 +52,7 @@ func FuzzFold(f *testing.F) {
 	for kind, data := range []string{
 		`{"state":"stopped","epoch":2,"dispatch":{"task":"--baseline","attempt":1}}`, `{"by":"master","request":"q1","tasks":[{"id":"t3"}]}`,
 		`{"state":"verifying","role":"x","dispatch":{"task":"t1--verify","attempt":-1}}`, `{"state":"testing","batch":1}`,
-		`{"request":"q1","granted":["a"]}`, `{}`, `{"reason":"r"}`,
+		`{"request":"q1","granted":["a"]}`, `{"head":"h","doing":"open","mark":{"id":"c"}}`, `{}`, `{"reason":"r"}`,
 		`{"delivery":1}`, `{"model":"m"}`, `{}`, `{}`, `{"id":"q2"}`, `{"id":"m"}`, `{"reason":"stopped"}`, `{"class":"c"}`, `{}`,
 		`{"prompt":5}`, `{"wait":{"for":"quota","model":"m"}}`, `{"gate":"g"}`, `{"status":"done","patch":{"files":["a"]}}`, `null`,
 	} {

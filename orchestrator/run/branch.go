@@ -32,6 +32,8 @@ type Branch struct {
 	// Joined is when each worker that the present conductor knows came; those of the run's own process come with their first
 	// attempt.
 	Joined map[string]time.Time
+	// Pulls are the pull requests of the run.
+	Pulls Pulls
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines map[string]*Quarantine
 }
@@ -68,7 +70,7 @@ func (t *Twin) Lines() (lines []string) {
 func newBranch() Branch {
 	return Branch{
 		Batches: Batches{Gone: map[string]string{}}, Proofs: newProofs(), Joined: map[string]time.Time{},
-		Quarantines: map[string]*Quarantine{},
+		Quarantines: map[string]*Quarantine{}, Pulls: Pulls{},
 	}
 }
 

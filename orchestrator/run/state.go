@@ -94,6 +94,7 @@ var payloads = map[contextscope.Kind]payload{
 	contextscope.KindTask:    folded((*State).applyTask),
 	contextscope.KindLanding: folded((*State).applyLanding),
 	contextscope.KindAnswer:  folded((*State).applyAnswer),
+	contextscope.KindPull:    folded((*State).applyPull),
 }
 
 // folded is a payload of a type, which apply folds.

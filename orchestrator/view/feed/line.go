@@ -96,6 +96,8 @@ func lineOf(e *contextscope.Event) Line {
 		return taskLine(e, data[run.TaskData](e))
 	case contextscope.KindLanding:
 		return landingLine(data[run.LandingData](e))
+	case contextscope.KindPull:
+		return pullLine(data[run.PullData](e))
 	case contextscope.KindUnreadable:
 		return sentence(Bad, "%s", data[wire.Unreadable](e).Reason)
 	case contextscope.KindAnswer:

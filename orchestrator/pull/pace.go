@@ -1,0 +1,31 @@
+// Package pull has the rules about the pull requests of a run: which tasks go together, what is stacked on what, when the next may
+// be opened, what may be overwritten. Its input are parts of the run's state and what a forge answered, its output what to write
+// next. It reads no clock and asks no forge; the requests themselves are folded by run.
+package pull
+
+import (
+	"time"
+
+	"divisi/orchestrator/run"
+)
+
+// Pace bounds how many pull requests of a run are open, and are opened in an hour; 0 is no bound.
+type Pace struct{ MaxOpen, PerHour int }
+
+// Next is when another pull request may be opened, not after now for at once; full reports that as many are open as may be: it
+// waits until one of them has ended.
+func (p Pace) Next(pulls run.Pulls, now time.Time) (at time.Time, full bool) {
+	open, recent := 0, []time.Time{}
+	for _, pull := range pulls.List() {
+		if pull.State == run.PullStateOpen {
+			open++
+		}
+		if pull.Asked.After(now.Add(-time.Hour)) {
+			recent = append(recent, pull.Asked)
+		}
+	}
+	if p.PerHour > 0 && len(recent) >= p.PerHour {
+		at = recent[len(recent)-p.PerHour].Add(time.Hour)
+	}
+	return at, p.MaxOpen > 0 && open >= p.MaxOpen
+}
