@@ -11,7 +11,7 @@ import (
 // requestTime bounds one request with its answer.
 const requestTime = 2 * time.Minute
 
-// HTTP is a client that follows few redirects, of reads alone, and none that leaves https. The standard library sends no credential to
+// HTTP is a client that follows few redirects, of reads alone, and none that leaves https. No credential goes to
 // another host.
 func HTTP() *http.Client {
 	return &http.Client{Timeout: requestTime, CheckRedirect: func(to *http.Request, via []*http.Request) error {
@@ -22,6 +22,9 @@ func HTTP() *http.Client {
 			return errors.New("the forge redirects without end")
 		case !Private(to.URL):
 			return errors.New("the forge redirects to an address that is not https")
+		}
+		if to.URL.Host != via[0].URL.Host { // the library minds no port
+			to.Header.Del("Authorization")
 		}
 		return nil
 	}}
