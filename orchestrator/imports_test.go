@@ -27,6 +27,8 @@ var arrows = []struct {
 	{"forge", nil},
 	{"forge/web", []string{"forge"}},
 	{"forge/github", []string{"forge", "forge/web"}},
+	{"forge/remote", []string{"forge/web"}},
+	{"forge/credential", []string{"forge/remote"}},
 	{"recovery", []string{"run"}},
 	{"proof", []string{"recovery", "run"}},
 	// Rules know what a failure leads to and what the gates can prove, and no other rule.
