@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 )
 
-// Remote is a repository elsewhere, as the user of this process reaches it: by their own settings and helpers, or by a secret.
+// Remote is a repository elsewhere, as the user of this process reaches it: by their own settings and helpers, and by what Config
+// and Env add to them. A secret belongs into Env.
 type Remote struct {
-	URL string
-	// User and Secret authenticate over HTTP. The secret goes to git by a pipe, and into no argument, variable or file.
-	User, Secret string
+	URL         string
+	Config, Env []string
 }
 
 // remoteProtocols are those that a repository is reached by; others can run commands.
@@ -105,23 +103,9 @@ func (r *Repo) IsAncestor(ctx context.Context, commit, of string) (bool, error) 
 }
 
 // reach runs a subcommand that speaks to a remote.
-func (r *Repo) reach(ctx context.Context, at Remote, args ...string) (out []byte, err error) {
-	c := call{
-		dir: Dir{GitDir: r.dir}, own: true, env: []string{remoteProtocols, "LC_ALL=C"}, config: []string{"fetch.unpackLimit=1"},
-		args: args,
-	}
-	if at.Secret != "" {
-		read, write, perr := os.Pipe()
-		if perr != nil {
-			return nil, perr
-		}
-		defer func() { err = errors.Join(err, read.Close()) }()
-		_, err = io.WriteString(write, "username="+at.User+"\npassword="+at.Secret+"\n")
-		if err = errors.Join(err, write.Close()); err != nil {
-			return nil, err
-		}
-		// The first of the further files of a process is its third.
-		c.extra, c.config = []*os.File{read}, append(c.config, "credential.helper=", `credential.helper=!sh -c 'cat <&3'`)
-	}
-	return r.g.exec(ctx, c)
+func (r *Repo) reach(ctx context.Context, at Remote, args ...string) ([]byte, error) {
+	return r.g.exec(ctx, call{
+		dir: Dir{GitDir: r.dir}, own: true, args: args, config: append([]string{"fetch.unpackLimit=1"}, at.Config...),
+		env: append([]string{remoteProtocols, "LC_ALL=C"}, at.Env...),
+	})
 }

@@ -45,7 +45,7 @@ func TestPushComparesAndSets(t *testing.T) {
 	require.False(t, must(b.m.IsAncestor(t.Context(), one, next)))
 }
 
-// Over HTTP a secret goes to git by a pipe.
+// Over HTTP a secret goes to git by what the caller sets for it.
 func TestPushWithASecret(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -69,10 +69,13 @@ func TestPushWithASecret(t *testing.T) {
 	}))
 	defer server.Close()
 	one := b.change(b.base, map[string]string{"dir/b.txt": "1\n"})
-	to := Remote{URL: server.URL + "/remote.git", User: "x", Secret: "s3cret"}
+	to := Remote{
+		URL: server.URL + "/remote.git", Env: []string{"SECRET=s3cret"},
+		Config: []string{"credential.helper=", `credential.helper=!f() { echo username=x; echo "password=$SECRET"; }; f`},
+	}
 	require.NoError(t, b.m.Push(t.Context(), to, "divisi/r", one, ""))
 	require.Equal(t, one, must(b.m.RemoteHead(t.Context(), to, "divisi/r")))
-	to.Secret = "other"
+	to.Env = []string{"SECRET=other"}
 	err := b.m.Push(t.Context(), to, "divisi/r", b.base, one)
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "other")

@@ -95,8 +95,6 @@ type call struct {
 	whole []string
 	own   bool
 	stdin io.Reader
-	// extra are open in the process, from 3 on.
-	extra []*os.File
 	// stdout takes the output instead of the returned bytes.
 	stdout io.Writer
 	// limit bounds the returned bytes; zero means maxOutput.
@@ -181,7 +179,7 @@ func (g *Git) command(ctx context.Context, c call) (*exec.Cmd, *capture, error) 
 		cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+c.dir.Index)
 	}
 	stderr := &capture{limit: maxStderr, full: func() {}}
-	cmd.Stdin, cmd.Stderr, cmd.ExtraFiles, cmd.WaitDelay = c.stdin, stderr, c.extra, waitDelay
+	cmd.Stdin, cmd.Stderr, cmd.WaitDelay = c.stdin, stderr, waitDelay
 	ownGroup(cmd)
 	return cmd, stderr, nil
 }

@@ -15,7 +15,7 @@ const maxTitle = 100
 // skips are words by which a title or message keeps CI from starting.
 var skips = lazyregexp.New(`(?i)\[[^\[\]]*\b(skip|no)\b[^\[\]]*\]|skip-checks:\s*true|\*\*\*NO_CI\*\*\*`)
 
-// Title is a foreign text as a title: one line, in which nothing steers CI, and nobody is called.
+// Title is a foreign text as a title: one line, which steers no CI and mentions no account.
 func Title(foreign string) string {
 	line := text.OneLine(foreign)
 	for had := ""; had != line; {
