@@ -80,7 +80,7 @@ var arrows = []struct {
 	{"backup", []string{"store"}},
 	{"metrics", nil},
 	{"fault", []string{"conductor", "phase", "recovery"}},
-	{"publish", []string{"forge", "pull", "run"}},
+	{"publish", []string{"evidence", "forge", "plan", "proof", "pull", "run", "view", "view/result"}},
 	// The rooms behind the façade: what machines keep and lend, who asks, what works, what conducts, for whom.
 	{"depot", []string{"baseline", "call", "mirrors", "run", "store"}},
 	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "shard", "store", "view", "view/advice"}},

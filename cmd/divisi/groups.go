@@ -11,6 +11,7 @@ import (
 	"divisi/cmd/divisi/internal/inspect"
 	"divisi/cmd/divisi/internal/merge"
 	"divisi/cmd/divisi/internal/project"
+	"divisi/cmd/divisi/internal/pulls"
 	"divisi/cmd/divisi/internal/runs"
 	"divisi/cmd/divisi/internal/team"
 )
@@ -45,7 +46,7 @@ func addGroups(root *cobra.Command, g *cli.Globals) {
 			runs.NewResume(r), runs.NewRetry(r), acts.NewTake(a), runs.NewGive(r), runs.NewDrop(r),
 		}},
 		{manage, []*cobra.Command{
-			runs.NewPublish(r), project.NewRoles(p), project.NewConfig(p), project.NewEnv(p), project.NewMemory(p),
+			pulls.NewPublish(r), project.NewRoles(p), project.NewConfig(p), project.NewEnv(p), project.NewMemory(p),
 			runs.NewTrust(r), team.NewServer(&team.Globals{Globals: g}), inspect.NewDebug(i), newVersion(g),
 		}},
 	}

@@ -106,6 +106,7 @@ func environment(ts *testscript.TestScript) (env []string) {
 	for _, k := range []string{
 		"PATH", "HOME", "TMPDIR", "XDG_STATE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GOOGLE_GEMINI_BASE_URL",
 		"GEMINI_API_KEY", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "NO_COLOR", "TERM", "HOLD", "RUSTUP_HOME", "HTTPS_PROXY", protocolEnv,
+		"DIVISI_FORGE_HOST", "DIVISI_FORGE_TOKEN",
 	} {
 		if v := ts.Getenv(k); v != "" {
 			env = append(env, k+"="+v)

@@ -54,7 +54,7 @@ func runScripts(t *testing.T, dir string) {
 // commands are those of scripts.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	out := map[string]func(*testscript.TestScript, bool, []string){
-		"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "fakeanthropic": fakeAnthropic, "natsserver": natsServer, "nkey": newNKey, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
+		"exitcode": exitCodeCmd, "gitrepo": gitRepo, "fakegemini": fakeGemini, "fakechat": fakeChat, "fakeanthropic": fakeAnthropic, "github": fakeGitHub, "natsserver": natsServer, "nkey": newNKey, "exampleserver": exampleServer, "holdport": holdPort, "recorder": recorder, "fetch": fetch, "connectproxy": connectProxy,
 		"spawn": spawn, "until": until, "signal": signalJob, "ended": ended,
 		"snapshot": snapshot, "untouched": untouched, "landed": landed, "sametree": sameTree, "lastrun": lastRun,
 		"noruns": noRuns, "killed": killed, "struck": struck, "served": served, "page": page, "tmpfs": tmpfs, "process": process,

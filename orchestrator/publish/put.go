@@ -1,6 +1,6 @@
 // Package publish makes the pull requests of a run at a forge. Its input are the run, its repository and a remote; its output are
-// head branches, pull requests, and the events that note each write before and after it. The head branch is what a pull request is
-// known by: it is looked up before each write and after each error, so that a repetition updates, and makes no twin.
+// head branches, pull requests, and the events that note each write before and after it. The head branch identifies a pull
+// request: it is looked up before each write and after each error, so that a repetition updates, and makes no twin.
 package publish
 
 import (
@@ -58,7 +58,7 @@ const openTries = 3
 
 // Put makes the head branch and the pull request what they are to be. One that is merged or closed stays as it is.
 func (p *Publisher) Put(ctx context.Context, it Item) error {
-	found, err := p.find(ctx, it)
+	found, err := p.find(ctx, it.Head)
 	if err != nil {
 		return err
 	}
@@ -85,11 +85,28 @@ func (p *Publisher) Put(ctx context.Context, it Item) error {
 	return errors.Join(p.edit(ctx, it, found), p.merge(ctx, it, found))
 }
 
+// Look asks the forge about the pull requests that the log knows and that have not ended, and notes what has changed.
+func (p *Publisher) Look(ctx context.Context) error {
+	for _, known := range p.Pulls().List() {
+		if known.State == run.PullStateMerged || known.State == run.PullStateClosed || known.Commit == "" {
+			continue
+		}
+		found, err := p.find(ctx, known.Head)
+		if err == nil && found != nil {
+			err = p.answer(ctx, known.Head, found)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // find looks the pull request up by its head branch: the open one, else the newest; nil for none.
-func (p *Publisher) find(ctx context.Context, it Item) (*forge.Pull, error) {
-	list, err := p.Forge.Pulls(ctx, it.Head)
+func (p *Publisher) find(ctx context.Context, head string) (*forge.Pull, error) {
+	list, err := p.Forge.Pulls(ctx, head)
 	if err != nil {
-		return nil, fmt.Errorf("look for the pull request from %s: %w", it.Head, err)
+		return nil, fmt.Errorf("look for the pull request from %s: %w", head, err)
 	}
 	for i := range list {
 		if list[i].State == forge.Open {
@@ -154,7 +171,7 @@ func (p *Publisher) open(ctx context.Context, it Item) (*forge.Pull, error) {
 		if err == nil {
 			return &made, nil
 		}
-		found, again := p.find(ctx, it)
+		found, again := p.find(ctx, it.Head)
 		switch {
 		case again != nil:
 			return nil, errors.Join(err, again)
@@ -223,7 +240,7 @@ func (p *Publisher) merge(ctx context.Context, it Item, found *forge.Pull) error
 		return err
 	}
 	if err := p.Forge.Merge(ctx, found.Number, it.Commit); err != nil {
-		now, again := p.find(ctx, it)
+		now, again := p.find(ctx, it.Head)
 		if again != nil || now == nil || !now.Auto && !now.Queued && now.State != forge.Merged {
 			return errors.Join(fmt.Errorf("have the forge merge %s: %w", found.URL, err), again)
 		}

@@ -119,7 +119,8 @@ func (w *world) holds(t *testing.T, it Item) {
 	all := w.forge.All()
 	require.Len(t, all, 1)
 	p, known := all[0], w.publisher(t).Pulls()["divisi/r"]
-	require.Equal(t, []any{it.Title, it.Commit, []string{"refactor"}, []string{"ann"}}, []any{p.Title, p.HeadSHA, p.Labels, p.Reviewers})
+	require.Equal(t, []any{it.Title, it.Commit}, []any{p.Title, p.HeadSHA})
+	require.Equal(t, [][]string{{"refactor"}, {"ann"}}, [][]string{p.Labels, p.Reviewers})
 	require.True(t, Unchanged(p.Title, p.Body) && (p.Queued || p.Auto))
 	require.Equal(t, []any{p.Number, it.Commit, "", run.PullStateOpen}, []any{known.Number, known.HeadSHA, known.Doing, known.State})
 }

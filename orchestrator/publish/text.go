@@ -27,15 +27,17 @@ func Title(foreign string) string {
 // SkipsCI reports whether a message keeps CI from starting.
 func SkipsCI(message string) bool { return skips.MatchString(message) }
 
-// quiet takes what calls people, links issues and closes them out of a foreign text: a forge does not read these behind a mark that
-// nobody sees.
+// quiet keeps a foreign text from mentioning accounts, and from linking and closing issues: it puts a mark without width behind
+// what a forge reads as the beginning of these.
 func quiet(s string) string { return calls.ReplaceAllString(s, "$0\u200b") }
 
 var calls = lazyregexp.New(`[@#]|(?i)\bGH-|:/`)
 
 // Code shows a foreign text in a line, as code: nothing in it is read as anything else.
 func Code(s string) string {
-	s = text.OneLine(text.Short(s, maxCode))
+	if s = text.OneLine(text.Short(s, maxCode)); s == "" {
+		return ""
+	}
 	fence := "`"
 	for strings.Contains(s, fence) {
 		fence += "`"
@@ -60,7 +62,7 @@ func Fenced(kind, s string) string {
 const maxCode = 300
 
 // mark begins the line that tells of a text that no person has changed it. It is hidden, and advice only.
-const mark = "\n\n<!-- divisi: written by `divisi publish`, digest "
+const mark = "\n\n<!-- divisi: text by divisi, digest "
 
 // Signed is a body with its mark.
 func Signed(title, body string) string {

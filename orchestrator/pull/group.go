@@ -24,7 +24,7 @@ type Group struct {
 	Name  string
 	Parts []Part
 	// Needs are the places of the groups whose changes it is built on, all of them; Below is the one among them that is built on
-	// all others, which it is stacked on, -1 for none. Without a Below, a group with needs waits until all but one are merged.
+	// all others, which it is stacked on, -1 for none. Without a Below, a group with needs waits until these are merged.
 	Needs []int
 	Below int
 }
@@ -38,8 +38,8 @@ func (g *Group) Tasks() []string {
 	return ids
 }
 
-// Groups puts parts into groups: each change set is whole, and groups that depend on each other are one. A group comes after those
-// that it needs.
+// Groups puts parts into groups: each change set is whole, and groups that depend on each other are one. A group comes after
+// those that it needs.
 func Groups(parts []Part) []Group {
 	units := whole(parts)
 	place, names := map[string]int{}, []string{}

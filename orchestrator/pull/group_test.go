@@ -9,7 +9,8 @@ import (
 )
 
 func part(task, key, files, after string) Part {
-	return Part{Task: task, Commit: "c" + task, Keys: strings.Fields(key), Files: strings.Fields(files), After: strings.Fields(after)}
+	list := strings.Fields
+	return Part{Task: task, Commit: "c" + task, Keys: list(key), Files: list(files), After: list(after)}
 }
 
 func shown(groups []Group) (lines []string) {
@@ -70,7 +71,10 @@ func TestGroups(t *testing.T) {
 // Two names never make one branch, whatever is in them.
 func TestHeadsAreNames(t *testing.T) {
 	t.Parallel()
-	groups := []Group{{Name: "@org/Team-a"}, {Name: "@org-team/a"}, {Name: "../..lock"}, {Name: "é"}, {Name: strings.Repeat("x/", 99)}}
+	var groups []Group
+	for _, name := range []string{"@org/Team-a", "@org-team/a", "../..lock", "é", strings.Repeat("x/", 99)} {
+		groups = append(groups, Group{Name: name})
+	}
 	heads := Heads("divisi/r", groups)
 	require.Regexp(t, `^divisi/r-org-Team-a-[0-9a-f]{12}$`, heads[0])
 	require.Regexp(t, `^divisi/r-org-team-a-[0-9a-f]{12}$`, heads[1])

@@ -1,5 +1,5 @@
-// Package pull has the rules about the pull requests of a run: which tasks go together, what is stacked on what, when the next may
-// be opened, what may be overwritten. Its input are parts of the run's state and what a forge answered, its output what to write
+// Package pull has the rules about the pull requests of a run: which tasks go together, what is stacked on what, when the next
+// may be opened. Its input are parts of the run's state and what a forge answered, its output what to write
 // next. It reads no clock and asks no forge; the requests themselves are folded by run.
 package pull
 

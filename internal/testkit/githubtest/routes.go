@@ -182,7 +182,7 @@ func (*Hub) label(c *call, p *Pull) (any, *fault) {
 	if bad := c.in(&in); bad != nil {
 		return nil, bad
 	}
-	p.Labels = append(p.Labels, in.Labels...)
+	p.Labels = union(p.Labels, in.Labels)
 	return []any{}, nil
 }
 
@@ -199,8 +199,17 @@ func (h *Hub) review(c *call, p *Pull) (any, *fault) {
 			return nil, refuse(http.StatusUnprocessableEntity, "Reviews may only be requested from collaborators.")
 		}
 	}
-	p.Reviewers = append(p.Reviewers, append(in.Reviewers, in.Teams...)...)
+	p.Reviewers = union(p.Reviewers, append(in.Reviewers, in.Teams...))
 	return h.pull(p, false), nil
+}
+
+func union(list, more []string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 func (h *Hub) writer(login string) bool {

@@ -71,26 +71,45 @@ func (m *Command) unlike(ctx context.Context, c *checkout, l landed, tree string
 	if err != nil {
 		return "", err
 	}
-	now, err := m.tried(ctx, c.top, commit, before)
+	return m.Prove(ctx, Trial{
+		Repo: c.top, Commit: commit, On: c.head, Onto: c.branch, What: "the merged files", Changed: changed, Blind: excluded, Whole: true,
+	}, before)
+}
+
+// Trial is a commit that the gates of a run are to prove.
+type Trial struct {
+	Repo, Commit string
+	// On is the commit that it changes, whose failures are none of it, and Onto what a person calls that. What is what a person
+	// calls the changed files.
+	On, Onto, What string
+	// Changed are the files that the run changed, Blind what is known of them that no gate proves.
+	Changed, Blind []string
+	// Whole reports that it has all that the run changed: as many tests run as at the end of the run.
+	Whole bool
+}
+
+// Prove returns why the gates of a run do not prove a commit; "" where they do.
+func (m *Command) Prove(ctx context.Context, t Trial, before *run.State) (string, error) {
+	now, err := m.tried(ctx, t.Repo, t.Commit, before)
 	if err != nil {
 		return "", err
 	}
 	fresh, blind := red(now)
 	if len(blind) == 0 && len(fresh) > 0 {
-		alone, err := m.tried(ctx, c.top, c.head, before)
+		alone, err := m.tried(ctx, t.Repo, t.On, before)
 		if err != nil {
 			return "", err
 		}
 		known, _ := red(alone)
 		fresh = slices.DeleteFunc(fresh, func(f string) bool { return slices.Contains(known, f) })
 		if len(fresh) > 0 {
-			return "the merged files fail where " + c.branch + " does not: " + text.Some(fresh, maxNamed), nil
+			return t.What + " fail where " + t.Onto + " does not: " + text.Some(fresh, maxNamed), nil
 		}
 	}
-	if blind = slices.Concat(blind, excluded, lesser(before, now, changed)); len(blind) == 0 {
+	if blind = slices.Concat(blind, t.Blind, lesser(before, now, t)); len(blind) == 0 {
 		return "", nil
 	}
-	return "gates prove nothing on the merged files: " + text.Some(blind, maxNamed), nil
+	return "gates prove nothing on " + t.What + ": " + text.Some(blind, maxNamed), nil
 }
 
 func (m *Command) dir() store.Dir { return store.Dir{Path: m.StateDir, Log: m.Log} }
@@ -131,7 +150,7 @@ func red(st *run.State) (failures, blind []string) {
 }
 
 // lesser is what the gates of a run proved of changed files, and a trial of them does not.
-func lesser(before, now *run.State, changed []string) (why []string) {
+func lesser(before, now *run.State, t Trial) (why []string) {
 	for _, g := range before.Spec.Project.Gates {
 		r, ran := now.Proofs.Baseline[g.Name]
 		if !ran || !slices.ContainsFunc(now.Spec.Project.Gates, func(other spec.Gate) bool {
@@ -140,13 +159,17 @@ func lesser(before, now *run.State, changed []string) (why []string) {
 			why = append(why, "the gate "+g.Name+" of the run did not run on them")
 		}
 		for _, final := range before.Final {
-			if final.Gate == g.Name && ran && r.Tests < final.Tests {
+			had := final.Tests
+			if !t.Whole {
+				had = min(had, before.Proofs.Baseline[g.Name].Tests) // tests that others added are not in it
+			}
+			if final.Gate == g.Name && ran && r.Tests < had {
 				why = append(why, fmt.Sprintf("%s ran %s, and %d at the end of the run", g.Name,
-					text.Count(r.Tests, "test"), final.Tests))
+					text.Count(r.Tests, "test"), had))
 			}
 		}
 	}
-	for _, u := range now.Proofs.UnprovableIn(changed) {
+	for _, u := range now.Proofs.UnprovableIn(t.Changed) {
 		if !slices.ContainsFunc(before.Proofs.Unprovable, func(had run.Unprovable) bool { return had.String() == u.String() }) {
 			why = append(why, "no gate proves a change of "+u.String())
 		}

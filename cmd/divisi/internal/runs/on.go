@@ -102,12 +102,12 @@ func (g *Globals) fetch(ctx context.Context, id, repo string) (end orchestrator.
 	if err != nil {
 		return end, err
 	}
-	end, err = g.publishOn(ctx, r, repo)
+	end, err = g.PublishOn(ctx, r, repo)
 	return end, errors.Join(err, r.Close())
 }
 
-// publishOn puts the branch of a run of a server into a repository.
-func (g *Globals) publishOn(ctx context.Context, r *orchestrator.Run, repo string) (orchestrator.Result, error) {
+// PublishOn puts the branch of a run of a server into a repository.
+func (g *Globals) PublishOn(ctx context.Context, r *orchestrator.Run, repo string) (orchestrator.Result, error) {
 	end, err := orchestrator.PublishTo(ctx, r, repo)
 	for _, n := range end.Notices {
 		g.Notice(n)
