@@ -157,7 +157,7 @@ func (h *scriptHub) write(ts *testscript.TestScript) {
 	var out []byte
 	h.Do(func() {
 		for _, p := range h.Pulls {
-			line, err := json.Marshal(p)
+			line, err := json.Marshal(p) //nolint:musttag // its fields as they are named
 			ts.Check(err)
 			out = append(append(out, line...), '\n')
 		}

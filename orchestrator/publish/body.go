@@ -147,7 +147,8 @@ func (o Order) repeat(b *strings.Builder, it *Planned) {
 
 // templates are the places of the repository's template for pull requests, in the order in which forges look.
 var templates = []string{
-	".github/PULL_REQUEST_TEMPLATE.md", ".github/pull_request_template.md", "PULL_REQUEST_TEMPLATE.md", "pull_request_template.md",
+	".github/PULL_REQUEST_TEMPLATE.md", ".github/pull_request_template.md",
+	"PULL_REQUEST_TEMPLATE.md", "pull_request_template.md",
 	"docs/PULL_REQUEST_TEMPLATE.md", "docs/pull_request_template.md", ".gitlab/merge_request_templates/Default.md",
 }
 

@@ -82,7 +82,8 @@ func (o Order) elsewhere(items []Planned) error {
 	for _, it := range items {
 		for _, task := range it.Tasks {
 			if p := o.Run.Pulls.Of(task); p != nil && p.Head != it.Head && p.Opened() && p.State == run.PullStateOpen {
-				return usage.Errorf("task %s is in %s already: publish as before, or close that first", task, cmp.Or(p.URL, p.Head))
+				return usage.Errorf("task %s is in %s already: publish as before, or close that first", task,
+					cmp.Or(p.URL, p.Head))
 			}
 		}
 	}
@@ -95,9 +96,13 @@ func (o Order) whole(ctx context.Context, parts []pull.Part) ([]Planned, error) 
 		return nil, err
 	}
 	all := pull.Group{Parts: parts}
+	commit, same, err := o.rebuild(ctx, o.Run.Spec.Base, parts)
+	if err != nil || same != tree { // as after a passage, whose commits are not all of it
+		commit = o.Run.Head
+	}
 	it := Planned{Proven: len(o.Run.Final) > 0}
 	it.PullData = run.PullData{
-		Head: Head(o.Run.Spec.Run), Base: o.Base, Tasks: all.Tasks(), Commit: o.Run.Head, Tree: tree, From: o.Run.Spec.Base,
+		Head: Head(o.Run.Spec.Run), Base: o.Base, Tasks: all.Tasks(), Commit: commit, Tree: tree, From: o.Run.Spec.Base,
 		Unproven: proof.UnverifiedLanded(&o.Run.Agenda, &o.Run.Branch),
 	}
 	for i := range o.Run.Final {
@@ -209,7 +214,8 @@ func (o Order) rebuild(ctx context.Context, from string, parts []pull.Part) (hea
 		if err != nil {
 			return "", "", err
 		}
-		if c.Parents[0] == head && !SkipsCI(c.Message) {
+		subject, rest, _ := strings.Cut(c.Message, "\n")
+		if c.Parents[0] == head && quiet(subject) == subject && !SkipsCI(c.Message) {
 			head, tree = c.ID, c.Tree
 			continue
 		}
@@ -227,8 +233,7 @@ func (o Order) rebuild(ctx context.Context, from string, parts []pull.Part) (hea
 			return "", "", usage.Errorf("task %s does not apply without the changes of other groups: it conflicts in %s", p.Task,
 				text.Some(m.Paths, maxNamed))
 		}
-		subject, rest, _ := strings.Cut(c.Message, "\n")
-		message := Title(subject) + "\n" + skips.ReplaceAllString(rest, "")
+		message := cmp.Or(Title(subject), "Task "+p.Task) + "\n" + skips.ReplaceAllString(rest, "")
 		tree = m.Tree
 		if head, err = draft.CommitTree(tree, []string{head}, message, author, author, at); err != nil {
 			return "", "", err
@@ -259,28 +264,33 @@ func (o Order) parts(ctx context.Context) ([]pull.Part, error) {
 				continue
 			}
 			p := pull.Part{Task: l.Task, Commit: l.Commit, Set: cmp.Or(sets[l.Task], t.Task.ChangeSet)}
-			if len(t.Task.Through)+len(t.Task.Mends) > 0 {
-				p.Set = "passage"
-			}
-			for _, ref := range t.After {
-				p.After = append(p.After, o.Run.Tasks.Members(ref)...)
-			}
-			c, err := o.Repo.Commit(ctx, l.Commit)
-			if err != nil {
+			if err := o.fill(ctx, &p, t, owner); err != nil {
 				return nil, err
-			}
-			changes, err := o.Repo.Changed(ctx, c.Parents[0], l.Commit)
-			if err != nil {
-				return nil, err
-			}
-			for _, change := range changes {
-				p.Files = append(p.Files, change.Path)
-				p.Keys = append(p.Keys, o.key(t, change.Path, owner))
 			}
 			parts = append(parts, p)
 		}
 	}
 	return parts, nil
+}
+
+// fill completes the part of a task.
+func (o Order) fill(ctx context.Context, p *pull.Part, t *run.Task, owner func(string) string) error {
+	if len(t.Task.Through)+len(t.Task.Mends) > 0 {
+		p.Set = "passage"
+	}
+	for _, ref := range t.After {
+		p.After = append(p.After, o.Run.Tasks.Members(ref)...)
+	}
+	c, err := o.Repo.Commit(ctx, p.Commit)
+	if err != nil {
+		return err
+	}
+	changes, err := o.Repo.Changed(ctx, c.Parents[0], p.Commit)
+	for _, change := range changes {
+		p.Files = append(p.Files, change.Path)
+		p.Keys = append(p.Keys, o.key(t, change.Path, owner))
+	}
+	return err
 }
 
 // dropped puts what was taken out and what took it out into one set.

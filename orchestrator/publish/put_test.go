@@ -96,14 +96,14 @@ func (w *world) publisher(t *testing.T) *Publisher {
 type killed struct{}
 
 // put runs a process that may be killed, and reports whether it was.
-func (w *world) put(t *testing.T, it Item) (err error, dead bool) {
+func (w *world) put(t *testing.T, it Item) (dead bool, err error) {
 	defer func() {
 		if why := recover(); why != nil {
 			require.Equal(t, killed{}, why)
 			dead = true
 		}
 	}()
-	return w.publisher(t).Put(t.Context(), it), false
+	return false, w.publisher(t).Put(t.Context(), it)
 }
 
 func item(commit string) Item {
@@ -147,7 +147,7 @@ func TestNoTwinAndNoneLost(t *testing.T) {
 						}
 						return nil
 					}
-					_, dead := w.put(t, item("2"))
+					dead, _ := w.put(t, item("2"))
 					if n < at {
 						break
 					}
@@ -158,7 +158,7 @@ func TestNoTwinAndNoneLost(t *testing.T) {
 					w.holds(t, item("2"))
 					events, calls := len(w.log), w.forge.Calls("edit")+w.forge.Calls("open")+w.forge.Calls("merge")
 					require.NoError(t, w.publisher(t).Put(t.Context(), item("2")), "a repetition")
-					require.Equal(t, events, len(w.log), "a repetition notes nothing")
+					require.Len(t, w.log, events, "a repetition notes nothing")
 					require.Equal(t, calls, w.forge.Calls("edit")+w.forge.Calls("open")+w.forge.Calls("merge"))
 				}
 			}

@@ -151,7 +151,7 @@ func components(needs []map[int]bool) (out [][]int) {
 		count++
 		index[v], low[v], on[v] = count, count, true
 		stack = append(stack, v)
-		for w := range len(needs) { // in their order, so that the outcome is always the same
+		for w := range needs { // in their order, so that the outcome is always the same
 			switch {
 			case !needs[v][w]:
 			case index[w] == 0:

@@ -44,8 +44,8 @@ type PullData struct {
 	Unproven string `json:"unproven,omitempty"`
 	// Doing is the write that is about to begin: see PullPush. It is over with the next event of the same head that has none.
 	Doing string `json:"doing,omitempty"`
-	// Number and URL are the forge's. HeadSHA is where the head branch is, Theirs are commits on it that a person pushed, and that
-	// are built on: with the commits of the run they may be moved away from.
+	// Number and URL are the forge's. HeadSHA is where the head branch is, Theirs are commits on it that a person pushed, and
+	// that are built on: with the commits of the run they may be moved away from.
 	Number  int      `json:"number,omitempty"`
 	URL     string   `json:"url,omitempty"`
 	HeadSHA string   `json:"head_sha,omitempty"`

@@ -72,7 +72,8 @@ func (m *Command) unlike(ctx context.Context, c *checkout, l landed, tree string
 		return "", err
 	}
 	return m.Prove(ctx, Trial{
-		Repo: c.top, Commit: commit, On: c.head, Onto: c.branch, What: "the merged files", Changed: changed, Blind: excluded, Whole: true,
+		Repo: c.top, Commit: commit, On: c.head, Onto: c.branch, What: "the merged files", Changed: changed, Blind: excluded,
+		Whole: true,
 	}, before)
 }
 

@@ -61,7 +61,7 @@ are named: exit code 1.` +
 	f.BoolVar(&p.branch, "branch", false, "put the commits on a branch of your repository alone")
 	f.StringVar(&p.remote, "remote", "", "the remote whose repository gets the pull requests")
 	f.StringVar(&p.forge, "forge", "", "the kind of its forge, where its address does not tell: github or gitlab")
-	f.StringVar(&p.base, "base", "", "the branch to merge into (default the branch that the run began on, else the default branch)")
+	f.StringVar(&p.base, "base", "", "the branch to merge into (default the one that the run began on, else the default branch)")
 	f.StringVar(&p.per, "per", "", "a pull request for each "+strings.Join(publish.Groupings, ", ")+"; each is proven by itself")
 	f.BoolVar(&p.draft, "draft", false, "open drafts")
 	f.BoolVar(&p.auto, "auto", false, "have the forge merge when its rules are met: by its merge queue, else by auto-merge")
@@ -80,7 +80,7 @@ func (p *Command) run(ctx context.Context, args []string, forge bool) (err error
 	case p.repo != "" && p.At.URL == "":
 		return usage.Errorf("--repo is for a run of a server: name the server with --on")
 	case forge && (p.branch || p.At.URL != ""):
-		return usage.Errorf("--branch, and --on, publish a branch of your repository alone: leave the flags for pull requests out")
+		return usage.Errorf("--branch and --on publish a branch of your repository alone: leave the flags for pull requests out")
 	case p.per != "" && !slices.Contains(publish.Groupings, p.per):
 		return usage.Errorf("unknown --per %q; valid: %s", p.per, strings.Join(publish.Groupings, ", "))
 	case p.pace.MaxOpen < 0 || p.pace.PerHour < 0:

@@ -170,7 +170,11 @@ func (p *Command) prove(ctx context.Context, t *target, it *publish.Planned) err
 			return err
 		}
 		trial := merge.Trial{
-			Repo: t.checkout.Top, Commit: it.Commit, On: it.From, Onto: "the base", What: "the files of " + it.Head, Whole: it.Group == "",
+			Repo: t.checkout.Top, Commit: it.Commit, On: it.From, Onto: "the base", What: "the files of " + it.Head,
+			Whole: it.Group == "",
+		}
+		if trial.Whole {
+			trial.Commit = t.st.Head // of the same tree, and on the branch
 		}
 		changes, err := t.mirror.Changed(ctx, it.From, it.Commit)
 		if err != nil {
@@ -201,7 +205,7 @@ func (p *Command) prove(ctx context.Context, t *target, it *publish.Planned) err
 // lay puts the commits of an item on a branch of the person's repository, where the gates find them.
 func (p *Command) lay(ctx context.Context, t *target, it *publish.Planned) error {
 	if it.Group == "" {
-		if t.st.Ref != "" && t.st.Published == it.Commit {
+		if t.st.Ref != "" && t.st.Published == t.st.Head {
 			return nil
 		}
 		_, err := orchestrator.Publish(ctx, t.run)

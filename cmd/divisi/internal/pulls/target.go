@@ -77,6 +77,9 @@ func (p *Command) target(ctx context.Context, r *orchestrator.Run) (t *target, e
 		return nil, err
 	}
 	if !r.NotRunning() {
+		if t.st.Status.Ended() {
+			return nil, usage.Errorf("another process has run %s, such as a publish that is under way: try again when it has ended", r.ID())
+		}
 		return nil, usage.With(usage.Errorf("run %s is active: publish it when it has ended", r.ID()), usage.Running, r.ID())
 	}
 	if t.mirror, err = t.git.OpenMirror(filepath.Join(r.Dir.Run(r.ID()), "repo.git")); err != nil {
@@ -199,8 +202,8 @@ func (p *Command) findBase(ctx context.Context, t *target) (err error) {
 		return err
 	}
 	if !is {
-		return usage.Errorf("%s at %s does not have the commit %.12s that run %s began with: commits were not pushed, or the branch "+
-			"was rewritten\nPush them first, or choose another branch with --base", t.base, t.name, t.st.Spec.Base, t.st.Spec.Run)
+		return usage.Errorf("%s at %s does not have the commit %.12s that run %s began with: commits were not pushed, or the "+
+			"branch was rewritten\nPush them first, or choose another branch with --base", t.base, t.name, t.st.Spec.Base, t.st.Spec.Run)
 	}
 	return nil
 }
