@@ -31,7 +31,7 @@ do :; done
 id=$(awk -F '"run":"' 'NF > 1 { sub(/".*/, "", $2); print $2; exit }' "$report/events.jsonl")
 if [ -n "$id" ] && [ -d "$state/runs/$id" ]; then # else nothing has begun, and the message above tells why
   if [ "$code" = 3 ] && grep -q '"state":"landed"' "$report/events.jsonl"; then
-    divisi --state-dir "$state" publish "$id" || echo "nothing was published: see above" >&2
+    divisi --state-dir "$state" publish --branch "$id" || echo "nothing was published: see above" >&2
   fi
   divisi --state-dir "$state" show "$id" --output markdown >"$report/report.md"
   divisi --state-dir "$state" show "$id" --output json >"$report/report.json"

@@ -10,7 +10,7 @@ func (Publish) Act() string { return "publish" }
 
 var _ = define[Publish](Entry{
 	Fits: func(s *run.State, _ *run.Task) bool { return s.Head != s.Spec.Base && s.Ref == "" },
-	Next: func(*run.State, *run.Task) string { return "put what has landed so far on a branch" },
+	Next: func(*run.State, *run.Task) string { return "hand on what has landed so far" },
 	Help: "Publish the landed commits of a stopped or cancelled run as its branch.",
 	Who:  Local, On: AtRest | Ended, Doors: Command | API,
 }, nil)

@@ -88,7 +88,7 @@ func (p *Publisher) Put(ctx context.Context, it Item) error {
 // Look asks the forge about the pull requests that the log knows and that have not ended, and notes what has changed.
 func (p *Publisher) Look(ctx context.Context) error {
 	for _, known := range p.Pulls().List() {
-		if known.State == run.PullStateMerged || known.State == run.PullStateClosed || known.Commit == "" {
+		if known.Over() || known.Commit == "" {
 			continue
 		}
 		found, err := p.find(ctx, known.Head)
@@ -203,7 +203,7 @@ const asked = "labels and reviewers"
 func (p *Publisher) edit(ctx context.Context, it Item, found *forge.Pull) error {
 	var e forge.Edit
 	body, change := Signed(it.Title, it.Body), false
-	if Unchanged(found.Title, found.Body) && (found.Title != it.Title || found.Body != body) {
+	if Unchanged(found.Title, found.Body) && (found.Title != it.Title || plain(found.Body) != plain(body)) {
 		e.Title, e.Body, change = &it.Title, &body, true
 	}
 	if found.Base != it.Base {

@@ -71,13 +71,17 @@ func Signed(title, body string) string {
 
 // Unchanged reports whether a text is as Signed made it, or has nothing to lose.
 func Unchanged(title, body string) bool {
+	body = plain(body)
 	at := strings.LastIndex(body, mark)
 	if at < 0 {
-		return strings.TrimSpace(body) == ""
+		return body == ""
 	}
-	return strings.TrimSpace(body[at+len(mark):]) == digest(title, strings.ReplaceAll(body[:at], "\r\n", "\n"))+" -->"
+	return strings.TrimSpace(body[at+len(mark):]) == digest(title, body[:at])+" -->"
 }
 
+// plain is a text without what forges change in it.
+func plain(body string) string { return strings.TrimSpace(strings.ReplaceAll(body, "\r\n", "\n")) }
+
 func digest(title, body string) string {
-	return fmt.Sprintf("%x", sha256.Sum256([]byte(title+"\n"+body)))[:16]
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(title+"\n"+plain(body))))[:16]
 }

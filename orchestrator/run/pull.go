@@ -102,6 +102,11 @@ type Pull struct {
 // Opened reports whether the forge has answered with a number.
 func (p *Pull) Opened() bool { return p.Number > 0 }
 
+// Over reports whether it is merged or closed; a nil one is not.
+func (p *Pull) Over() bool {
+	return p != nil && (p.State == PullStateMerged || p.State == PullStateClosed)
+}
+
 // Marked reports whether a happening has been dealt with.
 func (p *Pull) Marked(id string) bool {
 	_, is := p.Marks[id]

@@ -93,7 +93,9 @@ type Report struct {
 	Reproof *Reproof `json:"reproof,omitempty"`
 	// Quarantines are the workers in quarantine, by name.
 	Quarantines []Quarantine `json:"quarantines,omitempty"`
-	Times       stats.Times  `json:"times"`
+	// Pulls are the pull requests of the run.
+	Pulls []PullRequest `json:"pull_requests,omitempty"`
+	Times stats.Times   `json:"times"`
 	// Estimate is what its tasks were estimated to use before they began.
 	Estimate forecast.Estimate `json:"estimate,omitzero"`
 	// Outlook is what the run used so far, and what the rest is likely to use.
@@ -199,7 +201,7 @@ func Of(s *run.State) Report {
 	}
 	r.Unread, r.Told = Unread(s)
 	r.NewGates, r.CI = addedGates(s), CILines(s)
-	r.Result = result.Of(s)
+	r.Result, r.Pulls = result.Of(s), pullRequests(s)
 	r.Reproof, r.Quarantines, r.Next = reproof(s), quarantines(s), advice.Next(s)
 	landed := 0
 	r.Tasks = Tasks(s)

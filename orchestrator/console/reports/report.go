@@ -99,6 +99,9 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	fmt.Fprintf(w, "repo    %s\nbase    %s\n", display.Sanitize(r.Repo), short(r.Base))
 	f.addf(r.Ref != "", "branch", "%s at %s%s", strings.TrimPrefix(r.Ref, "refs/heads/"), short(r.Head),
 		Unverified(r.Unverified))
+	for i := range r.Pulls {
+		f.add("pull", r.Pulls[i].String())
+	}
 	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
 	writeResult(f, r.Result)
 	for _, u := range r.Told {

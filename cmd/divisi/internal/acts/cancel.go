@@ -18,7 +18,7 @@ func NewCancel(g *Globals) *cobra.Command {
 		Use:   "cancel [RUN[/TASK]]",
 		Short: "End a run, or one task of it, for good",
 		Long: `End a run for good: nothing of it is dispatched again. What has landed so far stays in Divisi's own
-repository; divisi publish puts it on a branch. Without RUN, the newest run, after a question. With
+repository; divisi publish --branch puts it on a branch. Without RUN, the newest run, after a question. With
 /TASK, only that task and the tasks that its agent asked for; TASK alone is one of the newest run. To
 stop a run for a while, use pause, or press Ctrl-C where it runs; then resume.`,
 		Example: "  divisi cancel 20261121-101500-1f2e\n  divisi cancel 1f2e/api --reason 'not needed any more'",

@@ -94,7 +94,7 @@ func (m *Command) landed(ctx context.Context, c *checkout, id string) (landed, e
 		return l, usage.Errorf("run %s has landed nothing", id)
 	case l.Ref == "":
 		return l, usage.Errorf("run %s has not ended; continue it with: %s\nOr take what it has landed: %s", id,
-			m.Calls("divisi resume "+id), m.Calls("divisi publish "+id))
+			m.Calls("divisi resume "+id), m.Calls("divisi publish --branch "+id))
 	case err != nil:
 		return l, usage.Errorf("%s has no branch %s: the run was of %s", c.top, l.branch(), l.Repo)
 	case at != l.Head:

@@ -89,10 +89,14 @@ func drop(items []publish.Planned, head string) {
 func (p *Command) ask(ctx context.Context, t *target, items []publish.Planned, ci bool) error {
 	open, proofs := 0, 0
 	for i := range items {
-		if had := t.st.Pulls[items[i].Head]; items[i].Waits == "" && (had == nil || !had.Opened()) {
+		it, had := &items[i], t.st.Pulls[items[i].Head]
+		if it.Waits != "" || had.Over() {
+			continue
+		}
+		if had == nil || !had.Opened() {
 			open++
 		}
-		if items[i].Waits == "" && !items[i].Proven && !p.unproven {
+		if !it.Proven && !p.unproven {
 			proofs++
 		}
 	}
@@ -140,7 +144,7 @@ func (p *Command) put(ctx context.Context, t *target, out *publish.Publisher, it
 	if it.Waits != "" {
 		return false, nil
 	}
-	if had := t.st.Pulls[it.Head]; had == nil || had.State != run.PullStateMerged && had.State != run.PullStateClosed {
+	if !t.st.Pulls[it.Head].Over() {
 		if err := p.prove(ctx, t, it); err != nil || it.Waits != "" {
 			return false, err
 		}
