@@ -80,12 +80,12 @@ var arrows = []struct {
 	{"backup", []string{"store"}},
 	{"metrics", nil},
 	{"fault", []string{"conductor", "phase", "recovery"}},
-	{"publish", []string{"evidence", "forge", "plan", "proof", "pull", "run", "view", "view/result"}},
 	// The rooms behind the façade: what machines keep and lend, who asks, what works, what conducts, for whom.
 	{"depot", []string{"baseline", "call", "mirrors", "run", "store"}},
 	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "shard", "store", "view", "view/advice"}},
 	{"station", []string{"call", "depot", "eventlog", "fit", "needs", "plan", "run", "store"}},
 	{"conduct", []string{"act", "call", "client", "conductor", "depot", "eventlog", "fault", "needs", "plan", "run", "shard", "station", "store", "view"}},
+	{"publish", []string{"act", "client", "evidence", "forge", "forge/credential", "forge/github", "forge/remote", "plan", "proof", "pull", "run", "view", "view/result"}},
 	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "redact"}},
 	{"door", []string{"act", "call", "client", "conduct", "dashboard", "depot", "host", "mcpserver", "view"}},
 	{"hub", []string{"audit", "backup", "call", "client", "dashboard", "decision", "depot", "door", "eventlog", "fault", "host", "metrics", "run", "station"}},

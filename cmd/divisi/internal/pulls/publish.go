@@ -25,11 +25,11 @@ import (
 type Command struct {
 	*runs.Globals
 
-	repo, remote, forge, base, per string
-	branch, yes, unproven          bool
-	draft, auto                    bool
-	labels, reviewers              []string
-	pace                           pull.Pace
+	wanted                       publish.Wanted
+	repo, per                    string
+	branch, yes, unproven, draft bool
+	labels, reviewers            []string
+	pace                         pull.Pace
 }
 
 // atForge are the flags that need one.
@@ -59,12 +59,12 @@ are named: exit code 1.` +
 	f := c.Flags()
 	f.StringVar(&p.repo, "repo", "", "with --on: the repository that gets the branch (default the current directory)")
 	f.BoolVar(&p.branch, "branch", false, "put the commits on a branch of your repository alone")
-	f.StringVar(&p.remote, "remote", "", "the remote whose repository gets the pull requests")
-	f.StringVar(&p.forge, "forge", "", "the kind of its forge, where its address does not tell: github or gitlab")
-	f.StringVar(&p.base, "base", "", "the branch to merge into (default the one that the run began on, else the default branch)")
+	f.StringVar(&p.wanted.Remote, "remote", "", "the remote whose repository gets the pull requests")
+	f.StringVar(&p.wanted.Forge, "forge", "", "the kind of its forge, where its address does not tell: github or gitlab")
+	f.StringVar(&p.wanted.Base, "base", "", "the branch to merge into (default the one of the run, else the default branch)")
 	f.StringVar(&p.per, "per", "", "a pull request for each "+strings.Join(publish.Groupings, ", ")+"; each is proven by itself")
 	f.BoolVar(&p.draft, "draft", false, "open drafts")
-	f.BoolVar(&p.auto, "auto", false, "have the forge merge when its rules are met: by its merge queue, else by auto-merge")
+	f.BoolVar(&p.wanted.Auto, "auto", false, "have the forge merge when its rules are met: by its queue, else by auto-merge")
 	f.StringArrayVar(&p.labels, "label", nil, "a label to add (repeatable)")
 	f.StringArrayVar(&p.reviewers, "reviewer", nil, "a reviewer to ask beside those of CODEOWNERS (repeatable)")
 	f.IntVar(&p.pace.MaxOpen, "max-open", 0, "the most pull requests of the run that are open at once")
@@ -94,7 +94,7 @@ func (p *Command) run(ctx context.Context, args []string, forge bool) (err error
 	if p.branch || p.At.URL != "" {
 		return p.local(ctx, r)
 	}
-	t, err := p.target(ctx, r)
+	t, err := publish.Find(ctx, r, p.wanted)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,14 @@ func (p *Command) run(ctx context.Context, args []string, forge bool) (err error
 	if t == nil {
 		return p.local(ctx, r)
 	}
-	defer t.close()
+	defer t.Close()
+	if !r.NotRunning() {
+		if t.State.Status.Ended() {
+			return usage.Errorf("another process has run %s, such as a publish that is under way: try again when it has ended",
+				r.ID())
+		}
+		return usage.With(usage.Errorf("run %s is active: publish it when it has ended", r.ID()), usage.Running, r.ID())
+	}
 	return p.publish(ctx, t)
 }
 

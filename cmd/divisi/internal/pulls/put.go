@@ -10,35 +10,31 @@ import (
 
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/cmd/divisi/internal/merge"
-	"divisi/contextscope"
 	"divisi/internal/git"
 	"divisi/internal/text"
 	"divisi/internal/usage"
 	"divisi/orchestrator"
-	"divisi/orchestrator/act"
 	"divisi/orchestrator/console/display"
 	"divisi/orchestrator/forge"
 	"divisi/orchestrator/publish"
 	"divisi/orchestrator/run"
 )
 
-type event = contextscope.Event
-
 // publish prints what will be written, asks, and writes it.
-func (p *Command) publish(ctx context.Context, t *target) error {
+func (p *Command) publish(ctx context.Context, t *publish.Target) error {
 	out := &publish.Publisher{
-		Forge: t.forge, Branches: t, Pulls: func() run.Pulls { return t.st.Pulls }, Now: time.Now, Wait: p.wait(t),
-		Draft: p.draft, Auto: p.auto, Labels: p.labels, Reviewers: p.reviewers, Pace: p.pace,
-		Note: func(ctx context.Context, d run.PullData) error { return t.note(ctx, d) },
+		Forge: t.Forge, Branches: t, Pulls: func() run.Pulls { return t.State.Pulls }, Now: time.Now, Wait: p.wait(t),
+		Draft: p.draft, Auto: p.wanted.Auto, Labels: p.labels, Reviewers: p.reviewers, Pace: p.pace,
+		Note: t.Note,
 	}
 	if err := out.Look(ctx); err != nil {
 		return err
 	}
-	items, err := p.order(t).Items(ctx)
+	items, err := t.Order(p.per).Items(ctx)
 	if err != nil {
 		return err
 	}
-	ci, err := p.changesCI(ctx, t)
+	ci, err := t.ChangesCI(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,17 +61,6 @@ func (p *Command) publish(ctx context.Context, t *target) error {
 	return nil
 }
 
-// note appends to the log, and reads what it has then.
-func (t *target) note(ctx context.Context, d run.PullData) error {
-	if d.Commit != "" {
-		d.Remote = t.at.Scheme + "://" + t.at.Host + "/" + t.at.Path()
-	}
-	if _, err := t.run.Act(ctx, act.NotePull{Pull: d}); err != nil {
-		return err
-	}
-	return t.refresh(ctx)
-}
-
 // drop has items wait that are stacked on one that was not published.
 func drop(items []publish.Planned, head string) {
 	for i := range items {
@@ -86,10 +71,10 @@ func drop(items []publish.Planned, head string) {
 }
 
 // ask prints what will be written, and asks whether to.
-func (p *Command) ask(ctx context.Context, t *target, items []publish.Planned, ci bool) error {
+func (p *Command) ask(ctx context.Context, t *publish.Target, items []publish.Planned, ci bool) error {
 	open, proofs := 0, 0
 	for i := range items {
-		it, had := &items[i], t.st.Pulls[items[i].Head]
+		it, had := &items[i], t.State.Pulls[items[i].Head]
 		if it.Waits != "" || had.Over() {
 			continue
 		}
@@ -100,8 +85,8 @@ func (p *Command) ask(ctx context.Context, t *target, items []publish.Planned, c
 			proofs++
 		}
 	}
-	p.Aside(display.Sanitize(fmt.Sprintf("%s at %s (%s): %s, %d of them new, into %s", t.repo.Name, t.name, t.to.URL,
-		text.Count(len(items), "pull request"), open, t.base)))
+	p.Aside(display.Sanitize(fmt.Sprintf("%s at %s (%s): %s, %d of them new, into %s", t.Repository.Name, t.Name, t.To.URL,
+		text.Count(len(items), "pull request"), open, t.Base)))
 	for i := range items {
 		it := &items[i]
 		line := fmt.Sprintf("  %s: %s", it.Head, text.Count(len(it.Tasks), "task"))
@@ -117,8 +102,8 @@ func (p *Command) ask(ctx context.Context, t *target, items []publish.Planned, c
 		p.Aside(fmt.Sprintf("the gates run on %s before, about %s in all", text.Count(proofs, "tree"),
 			text.Span(p.gates(t)*time.Duration(proofs))))
 	}
-	p.Aside(fmt.Sprintf("by %s; it needs the permissions %s", t.token, permissions(t, ci)))
-	for _, line := range t.told {
+	p.Aside(fmt.Sprintf("by %s; it needs the permissions %s", t.Token, t.Permissions(ci)))
+	for _, line := range t.Told {
 		p.Aside(display.Sanitize("note: " + line))
 	}
 	switch {
@@ -131,8 +116,8 @@ func (p *Command) ask(ctx context.Context, t *target, items []publish.Planned, c
 }
 
 // gates is how long all gates of a run take.
-func (p *Command) gates(t *target) (sum time.Duration) {
-	for _, r := range t.st.Proofs.Baseline {
+func (p *Command) gates(t *publish.Target) (sum time.Duration) {
+	for _, r := range t.State.Proofs.Baseline {
 		sum += r.Duration
 	}
 	return sum
@@ -140,16 +125,16 @@ func (p *Command) gates(t *target) (sum time.Duration) {
 
 // put proves one item and publishes it. It reports whether that is done: what keeps one pull request back is told, and the others
 // are published all the same.
-func (p *Command) put(ctx context.Context, t *target, out *publish.Publisher, it *publish.Planned) (bool, error) {
+func (p *Command) put(ctx context.Context, t *publish.Target, out *publish.Publisher, it *publish.Planned) (bool, error) {
 	if it.Waits != "" {
 		return false, nil
 	}
-	if !t.st.Pulls[it.Head].Over() {
+	if !t.State.Pulls[it.Head].Over() {
 		if err := p.prove(ctx, t, it); err != nil || it.Waits != "" {
 			return false, err
 		}
 	}
-	if err := p.order(t).Describe(ctx, it); err != nil {
+	if err := t.Order(p.per).Describe(ctx, it); err != nil {
 		return false, err
 	}
 	err := out.Put(ctx, it.Item)
@@ -167,29 +152,29 @@ func (p *Command) put(ctx context.Context, t *target, out *publish.Publisher, it
 }
 
 // prove has the gates run on the tree of an item that they have not proven.
-func (p *Command) prove(ctx context.Context, t *target, it *publish.Planned) error {
+func (p *Command) prove(ctx context.Context, t *publish.Target, it *publish.Planned) error {
 	had := it.Unproven
 	if !it.Proven && !p.unproven {
 		if err := p.lay(ctx, t, it); err != nil {
 			return err
 		}
 		trial := merge.Trial{
-			Repo: t.checkout.Top, Commit: it.Commit, On: it.From, Onto: "the base", What: "the files of " + it.Head,
+			Repo: t.Checkout.Top, Commit: it.Commit, On: it.From, Onto: "the base", What: "the files of " + it.Head,
 			Whole: it.Group == "",
 		}
 		if trial.Whole {
-			trial.Commit = t.st.Head // of the same tree, and on the branch
+			trial.Commit = t.State.Head // of the same tree, and on the branch
 		}
-		changes, err := t.mirror.Changed(ctx, it.From, it.Commit)
+		changes, err := t.Mirror.Changed(ctx, it.From, it.Commit)
 		if err != nil {
 			return err
 		}
 		for _, c := range changes {
 			trial.Changed = append(trial.Changed, c.Path)
 		}
-		if len(t.st.Spec.Project.Gates) == 0 {
-			it.Unproven = "run " + t.run.ID() + " had no gates"
-		} else if it.Unproven, err = merge.Of(p.Globals, t.checkout.Top, false).Prove(ctx, trial, t.st); err != nil {
+		if len(t.State.Spec.Project.Gates) == 0 {
+			it.Unproven = "run " + t.Run.ID() + " had no gates"
+		} else if it.Unproven, err = merge.Of(p.Globals, t.Checkout.Top, false).Prove(ctx, trial, t.State); err != nil {
 			return err
 		}
 		it.Proven, it.Unproven = true, cmp.Or(it.Unproven, had)
@@ -207,33 +192,33 @@ func (p *Command) prove(ctx context.Context, t *target, it *publish.Planned) err
 }
 
 // lay puts the commits of an item on a branch of the person's repository, where the gates find them.
-func (p *Command) lay(ctx context.Context, t *target, it *publish.Planned) error {
+func (p *Command) lay(ctx context.Context, t *publish.Target, it *publish.Planned) error {
 	if it.Group == "" {
-		if t.st.Ref != "" && t.st.Published == t.st.Head {
+		if t.State.Ref != "" && t.State.Published == t.State.Head {
 			return nil
 		}
-		_, err := orchestrator.Publish(ctx, t.run)
+		_, err := orchestrator.Publish(ctx, t.Run)
 		return err
 	}
 	ref, had := "refs/heads/"+it.Head, ""
-	at, err := t.git.Resolve(ctx, t.checkout, ref)
+	at, err := t.Git.Resolve(ctx, t.Checkout, ref)
 	if err != nil && !errors.Is(err, git.ErrNotFound) {
 		return err
 	}
-	if known := t.st.Pulls[it.Head]; known != nil && known.Ours[at] {
+	if known := t.State.Pulls[it.Head]; known != nil && known.Ours[at] {
 		had = at
 	}
-	return t.git.Publish(ctx, t.checkout, t.mirror, ref, it.Commit, t.st.Spec.Base, had)
+	return t.Git.Publish(ctx, t.Checkout, t.Mirror, ref, it.Commit, t.State.Spec.Base, had)
 }
 
 // wait waits until another pull request may be opened. The log has the time of the others, so that a repetition waits no longer.
-func (p *Command) wait(t *target) func(ctx context.Context, head string, until time.Time) error {
+func (p *Command) wait(t *publish.Target) func(ctx context.Context, head string, until time.Time) error {
 	return func(ctx context.Context, head string, until time.Time) error {
 		why := fmt.Sprintf("it may be opened at %s: %d an hour", until.Local().Format("15:04:05"), p.pace.PerHour)
-		if err := t.note(ctx, run.PullData{Head: head, Reason: why}); err != nil {
+		if err := t.Note(ctx, run.PullData{Head: head, Reason: why}); err != nil {
 			return err
 		}
-		p.Aside(fmt.Sprintf("%s waits: %s; Ctrl-C leaves it to the next %s", head, why, p.Calls("divisi publish "+t.run.ID())))
+		p.Aside(fmt.Sprintf("%s waits: %s; Ctrl-C leaves it to the next %s", head, why, p.Calls("divisi publish "+t.Run.ID())))
 		timer := time.NewTimer(time.Until(until))
 		defer timer.Stop()
 		select {
@@ -246,10 +231,10 @@ func (p *Command) wait(t *target) func(ctx context.Context, head string, until t
 }
 
 // show prints how a pull request stands.
-func (p *Command) show(t *target, it *publish.Planned) error {
-	line := map[string]any{"run": t.run.ID(), "head": it.Head, "base": it.Base, "tasks": it.Tasks}
+func (p *Command) show(t *publish.Target, it *publish.Planned) error {
+	line := map[string]any{"run": t.Run.ID(), "head": it.Head, "base": it.Base, "tasks": it.Tasks}
 	words := it.Head
-	if had := t.st.Pulls[it.Head]; had != nil && had.Opened() {
+	if had := t.State.Pulls[it.Head]; had != nil && had.Opened() {
 		line["number"], line["url"], line["state"] = had.Number, had.URL, had.State
 		words = fmt.Sprintf("%s: %s %s", it.Head, had.State, had.URL)
 	}
