@@ -39,7 +39,7 @@ type Publisher struct {
 	Pulls func() run.Pulls
 	// Now is the time, and Wait waits until another one for a pull request that may not be opened before.
 	Now  func() time.Time
-	Wait func(ctx context.Context, head string, until time.Time) error
+	Wait func(ctx context.Context, it Item, until time.Time) error
 
 	Draft, Auto       bool
 	Labels, Reviewers []string
@@ -66,7 +66,7 @@ func (p *Publisher) Put(ctx context.Context, it Item) error {
 		return p.answer(ctx, it.Head, found)
 	}
 	if found == nil {
-		if err := p.mayOpen(ctx, it.Head); err != nil {
+		if err := p.mayOpen(ctx, it); err != nil {
 			return err
 		}
 	}
@@ -120,15 +120,15 @@ func (p *Publisher) find(ctx context.Context, head string) (*forge.Pull, error) 
 }
 
 // mayOpen waits until another pull request may be opened.
-func (p *Publisher) mayOpen(ctx context.Context, head string) error {
+func (p *Publisher) mayOpen(ctx context.Context, it Item) error {
 	at, full := p.Pace.Next(p.Pulls(), p.Now())
 	if full {
 		return fmt.Errorf("%w: %d", ErrFull, p.Pace.MaxOpen)
 	}
-	if asked := p.Pulls()[head]; asked != nil && !asked.Asked.IsZero() || !at.After(p.Now()) {
+	if asked := p.Pulls()[it.Head]; asked != nil && !asked.Asked.IsZero() || !at.After(p.Now()) {
 		return nil // it has been counted
 	}
-	return p.Wait(ctx, head, at)
+	return p.Wait(ctx, it, at)
 }
 
 // push moves the head branch to the commit, from a commit of this run alone.
@@ -189,7 +189,7 @@ func (p *Publisher) answer(ctx context.Context, head string, found *forge.Pull) 
 		Head: head, Number: found.Number, URL: found.URL, HeadSHA: found.HeadSHA, State: found.State, MergeSHA: found.MergeSHA,
 	}
 	had := p.Pulls()[head]
-	if had != nil && had.Doing == "" && had.Number == d.Number && had.URL == d.URL && had.State == d.State &&
+	if had != nil && had.Doing == "" && (had.Reason == "" || had.Over()) && had.Number == d.Number && had.URL == d.URL && had.State == d.State &&
 		had.HeadSHA == d.HeadSHA && had.MergeSHA == d.MergeSHA {
 		return nil
 	}

@@ -77,7 +77,7 @@ func (w *world) publisher(t *testing.T) *Publisher {
 	return &Publisher{
 		Forge: w.forge, Branches: w, Pulls: func() run.Pulls { return st.Pulls }, Now: func() time.Time { return w.now },
 		Labels: []string{"refactor"}, Reviewers: []string{"ann"}, Auto: true,
-		Wait: func(_ context.Context, _ string, until time.Time) error { w.now = until; return nil },
+		Wait: func(_ context.Context, _ Item, until time.Time) error { w.now = until; return nil },
 		Note: func(_ context.Context, d run.PullData) error {
 			if err := w.between("before note"); err != nil {
 				return err

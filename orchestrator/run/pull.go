@@ -121,14 +121,18 @@ func (p Pulls) List() []*Pull {
 	return slices.SortedFunc(maps.Values(p), func(a, b *Pull) int { return int(a.First) - int(b.First) })
 }
 
-// Of is the pull request that has a task and is not closed; nil for none.
-func (p Pulls) Of(task string) *Pull {
+// Of is the pull request that has a task and is not closed, one that was opened before others; nil for none.
+func (p Pulls) Of(task string) (of *Pull) {
 	for _, pull := range p.List() {
-		if pull.State != PullStateClosed && slices.Contains(pull.Tasks, task) {
+		if pull.State == PullStateClosed || !slices.Contains(pull.Tasks, task) {
+			continue
+		}
+		if pull.Opened() {
 			return pull
 		}
+		of = pull
 	}
-	return nil
+	return of
 }
 
 func (s *State) applyPull(e *contextscope.Event, d PullData) {

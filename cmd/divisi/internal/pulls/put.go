@@ -44,6 +44,9 @@ func (p *Command) publish(ctx context.Context, t *publish.Target) error {
 	left := false
 	for i := range items {
 		done, err := p.put(ctx, t, out, &items[i])
+		if had := t.State.Pulls[items[i].Head]; err == nil && items[i].Waits != "" && (had == nil || had.Reason != items[i].Waits) {
+			err = waits(ctx, t, items[i].Item, items[i].Waits)
+		}
 		if err == nil {
 			err = p.show(t, &items[i])
 		}
@@ -59,6 +62,13 @@ func (p *Command) publish(ctx context.Context, t *publish.Target) error {
 		return cli.End(cli.CodeParked, "")
 	}
 	return nil
+}
+
+// waits notes why an item was not published.
+func waits(ctx context.Context, t *publish.Target, it publish.Item, why string) error {
+	d := it.PullData
+	d.Reason = why
+	return t.Note(ctx, d)
 }
 
 // drop has items wait that are stacked on one that was not published.
@@ -212,13 +222,13 @@ func (p *Command) lay(ctx context.Context, t *publish.Target, it *publish.Planne
 }
 
 // wait waits until another pull request may be opened. The log has the time of the others, so that a repetition waits no longer.
-func (p *Command) wait(t *publish.Target) func(ctx context.Context, head string, until time.Time) error {
-	return func(ctx context.Context, head string, until time.Time) error {
+func (p *Command) wait(t *publish.Target) func(ctx context.Context, it publish.Item, until time.Time) error {
+	return func(ctx context.Context, it publish.Item, until time.Time) error {
 		why := fmt.Sprintf("it may be opened at %s: %d an hour", until.Local().Format("15:04:05"), p.pace.PerHour)
-		if err := t.Note(ctx, run.PullData{Head: head, Reason: why}); err != nil {
+		if err := waits(ctx, t, it, why); err != nil {
 			return err
 		}
-		p.Aside(fmt.Sprintf("%s waits: %s; Ctrl-C leaves it to the next %s", head, why, p.Calls("divisi publish "+t.Run.ID())))
+		p.Aside(fmt.Sprintf("%s waits: %s; Ctrl-C leaves it to the next %s", it.Head, why, p.Calls("divisi publish "+t.Run.ID())))
 		timer := time.NewTimer(time.Until(until))
 		defer timer.Stop()
 		select {
