@@ -229,3 +229,38 @@ func TestPace(t *testing.T) {
 	require.ErrorIs(t, p.Put(t.Context(), item("1")), ErrFull)
 	require.Empty(t, w.branches["divisi/r"])
 }
+
+// An error after the write was done is none: what the forge and the remote have then counts. An error before it is tried again
+// where the forge may have written, and not where it refuses.
+func TestAnErrorAfterTheWriteIsNone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at    string
+		err   error
+		opens int
+		fails bool
+	}{
+		{"after open", forge.ErrUncertain, 1, false},
+		{"after push", forge.ErrUncertain, 1, false},
+		{"after merge", forge.ErrUncertain, 1, false},
+		{"before open", forge.ErrUncertain, 1, false},
+		{"before open", forge.ErrForbidden, 0, true},
+		{"before push", forge.ErrForbidden, 0, true},
+	} {
+		t.Run(c.at+" "+c.err.Error(), func(t *testing.T) {
+			t.Parallel()
+			w, done := newWorld(false), false
+			w.between = func(call string) error {
+				if call != c.at || done {
+					return nil
+				}
+				done = true
+				return fmt.Errorf("%s: %w", call, c.err)
+			}
+			err := w.publisher(t).Put(t.Context(), item("1"))
+			require.True(t, done)
+			require.Equal(t, c.fails, err != nil, err)
+			require.Equal(t, c.opens, w.forge.Calls("open"))
+		})
+	}
+}
