@@ -130,13 +130,21 @@ func (t *Target) choose(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		if at.Kind != "" {
-			found, t.Name, t.At, t.To.URL = append(found, name), name, at, urls[name]
+			found, t.Name, t.At, t.To.URL = append(found, name), name, at, address(urls[name], at)
 		}
 	}
 	if len(found) > 1 {
 		return false, usage.Errorf("several remotes are at a forge, and one has to be named: %s", strings.Join(found, ", "))
 	}
 	return len(found) == 1, nil
+}
+
+// address is that of a remote without a secret, which git's arguments would show.
+func address(url string, at remote.Remote) string {
+	if !at.HTTP {
+		return url
+	}
+	return at.Scheme + "://" + at.Host + "/" + at.Path() + ".git"
 }
 
 // open finds the credential of a person, and speaks to the forge for the first time.

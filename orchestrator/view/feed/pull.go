@@ -25,5 +25,8 @@ func pullLine(d run.PullData) Line {
 	case d.State != "" || d.Reason != "":
 		return sentence(Plain, "%s: %s%s", name, strings.TrimSpace(cmp.Or(d.State, "waits")+" "+d.URL), text.Because(d.Reason))
 	}
+	if d.HeadSHA == "" {
+		return sentence(Quiet, "%s: done", name)
+	}
 	return sentence(Quiet, "%s: at %.12s", name, d.HeadSHA)
 }

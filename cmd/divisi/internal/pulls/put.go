@@ -95,7 +95,7 @@ func (p *Command) ask(ctx context.Context, t *publish.Target, items []publish.Pl
 			proofs++
 		}
 	}
-	p.Aside(display.Sanitize(fmt.Sprintf("%s at %s (%s): %s, %d of them new, into %s", t.Repository.Name, t.Name, t.To.URL,
+	p.Aside(display.Sanitize(fmt.Sprintf("%s at %s (%s): %s, %d of them new, into %s", t.Repository.Name, t.Name, t.At.Host,
 		text.Count(len(items), "pull request"), open, t.Base)))
 	for i := range items {
 		it := &items[i]
