@@ -12,6 +12,9 @@ import (
 // Pace bounds how many pull requests of a run are open, and are opened in an hour; 0 is no bound.
 type Pace struct{ MaxOpen, PerHour int }
 
+// Hour is the span that a pace counts in: the hour of a forge, whose clock is another one.
+const Hour = time.Hour + 5*time.Second
+
 // Next is when another pull request may be opened, not after now for at once; full reports that as many are open as may be: it
 // waits until one of them has ended.
 func (p Pace) Next(pulls run.Pulls, now time.Time) (at time.Time, full bool) {
@@ -20,12 +23,12 @@ func (p Pace) Next(pulls run.Pulls, now time.Time) (at time.Time, full bool) {
 		if pull.State == run.PullStateOpen {
 			open++
 		}
-		if pull.Asked.After(now.Add(-time.Hour)) {
+		if pull.Asked.After(now.Add(-Hour)) {
 			recent = append(recent, pull.Asked)
 		}
 	}
 	if p.PerHour > 0 && len(recent) >= p.PerHour {
-		at = recent[len(recent)-p.PerHour].Add(time.Hour)
+		at = recent[len(recent)-p.PerHour].Add(Hour)
 	}
 	return at, p.MaxOpen > 0 && open >= p.MaxOpen
 }

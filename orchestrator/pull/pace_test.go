@@ -21,13 +21,13 @@ func TestPaceIsReadFromTheLog(t *testing.T) {
 	}
 	next := func(p Pace) string {
 		at, full := p.Next(pulls, now)
-		return fmt.Sprint(max(0, at.Sub(now)).Minutes(), full)
+		return fmt.Sprint(max(0, at.Sub(now)), full)
 	}
-	require.Equal(t, "0 false", next(Pace{}))
-	require.Equal(t, "0 false", next(Pace{PerHour: 4}))
-	require.Equal(t, "10 false", next(Pace{PerHour: 3}))
-	require.Equal(t, "50 false", next(Pace{PerHour: 1}))
-	require.Equal(t, "0 true", next(Pace{MaxOpen: 4}))
+	require.Equal(t, "0s false", next(Pace{}))
+	require.Equal(t, "0s false", next(Pace{PerHour: 4}))
+	require.Equal(t, "10m5s false", next(Pace{PerHour: 3}))
+	require.Equal(t, "50m5s false", next(Pace{PerHour: 1}))
+	require.Equal(t, "0s true", next(Pace{MaxOpen: 4}))
 	pulls["divisi/r-0"].State = run.PullStateMerged
-	require.Equal(t, "0 false", next(Pace{MaxOpen: 4}))
+	require.Equal(t, "0s false", next(Pace{MaxOpen: 4}))
 }

@@ -93,7 +93,7 @@ type Pull struct {
 	State, MergeSHA string
 	Reason          string
 	Marks           map[string]PullMark
-	// Asked is when it was first about to be opened, Changed is the newest event of it; First and Pos are the places of its first
+	// Asked is when it was opened, or first about to be while the answer is not known. Changed is the newest event of it; First and Pos are the places of its first
 	// and newest event in the log.
 	Asked, Changed time.Time
 	First, Pos     uint64
@@ -171,6 +171,9 @@ func (p *Pull) fold(d PullData, at time.Time, pos uint64) {
 		p.Ours[commit] = true
 	}
 	if d.Number > 0 {
+		if !p.Opened() && !p.Asked.IsZero() {
+			p.Asked = at // an hour of the forge begins when it has opened it
+		}
 		p.Number = d.Number
 	}
 	if d.State != "" || d.Reason != "" {

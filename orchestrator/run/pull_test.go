@@ -36,6 +36,8 @@ func TestPullsAreFoldedFromTheirEvents(t *testing.T) {
 	asked := p.Asked
 	require.Equal(t, at, asked)
 	require.NoError(t, note(PullData{Head: "divisi/r", Number: 7, URL: "u", State: PullStateOpen, Theirs: []string{"c2"}}))
+	require.Equal(t, at, p.Asked)
+	asked = at
 	require.NoError(t, note(PullData{Head: "divisi/r", Doing: PullOpen}))
 	require.Equal(t, asked, p.Asked)
 	require.True(t, p.Opened() && p.Ours["c2"])
