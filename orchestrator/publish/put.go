@@ -189,8 +189,8 @@ func (p *Publisher) answer(ctx context.Context, head string, found *forge.Pull) 
 		Head: head, Number: found.Number, URL: found.URL, HeadSHA: found.HeadSHA, State: found.State, MergeSHA: found.MergeSHA,
 	}
 	had := p.Pulls()[head]
-	if had != nil && had.Doing == "" && (had.Reason == "" || had.Over()) && had.Number == d.Number && had.URL == d.URL && had.State == d.State &&
-		had.HeadSHA == d.HeadSHA && had.MergeSHA == d.MergeSHA {
+	if had != nil && had.Doing == "" && (had.Reason == "" || had.Over()) && had.Number == d.Number && had.URL == d.URL &&
+		had.State == d.State && had.HeadSHA == d.HeadSHA && had.MergeSHA == d.MergeSHA {
 		return nil
 	}
 	return p.Note(ctx, d)

@@ -223,7 +223,7 @@ func TestPace(t *testing.T) {
 		require.NoError(t, p.Put(t.Context(), it))
 	}
 	require.Len(t, w.forge.All(), 45)
-	require.Equal(t, 2*pull.Hour, w.now.Sub(began))
+	require.Equal(t, 2*pull.Window, w.now.Sub(began))
 	p := w.publisher(t)
 	p.Pace.MaxOpen = 45
 	require.ErrorIs(t, p.Put(t.Context(), item("1")), ErrFull)

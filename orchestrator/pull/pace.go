@@ -4,6 +4,7 @@
 package pull
 
 import (
+	"slices"
 	"time"
 
 	"divisi/orchestrator/run"
@@ -12,8 +13,8 @@ import (
 // Pace bounds how many pull requests of a run are open, and are opened in an hour; 0 is no bound.
 type Pace struct{ MaxOpen, PerHour int }
 
-// Hour is the span that a pace counts in: the hour of a forge, whose clock is another one.
-const Hour = time.Hour + 5*time.Second
+// Window is the span that a pace counts in: the hour of a forge, whose clock is another one.
+const Window = time.Hour + 5*time.Second
 
 // Next is when another pull request may be opened, not after now for at once; full reports that as many are open as may be: it
 // waits until one of them has ended.
@@ -23,12 +24,13 @@ func (p Pace) Next(pulls run.Pulls, now time.Time) (at time.Time, full bool) {
 		if pull.State == run.PullStateOpen {
 			open++
 		}
-		if pull.Asked.After(now.Add(-Hour)) {
+		if pull.Asked.After(now.Add(-Window)) {
 			recent = append(recent, pull.Asked)
 		}
 	}
+	slices.SortFunc(recent, time.Time.Compare)
 	if p.PerHour > 0 && len(recent) >= p.PerHour {
-		at = recent[len(recent)-p.PerHour].Add(Hour)
+		at = recent[len(recent)-p.PerHour].Add(Window)
 	}
 	return at, p.MaxOpen > 0 && open >= p.MaxOpen
 }

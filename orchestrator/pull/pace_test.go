@@ -15,7 +15,7 @@ func TestPaceIsReadFromTheLog(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)
 	pulls := run.Pulls{}
-	for i, ago := range []int{90, 50, 20, 10} {
+	for i, ago := range []int{90, 20, 50, 10} {
 		head := fmt.Sprintf("divisi/r-%d", i)
 		pulls[head] = &run.Pull{Head: head, First: uint64(i), State: run.PullStateOpen, Asked: now.Add(-time.Duration(ago) * time.Minute)}
 	}

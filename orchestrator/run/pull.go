@@ -93,8 +93,8 @@ type Pull struct {
 	State, MergeSHA string
 	Reason          string
 	Marks           map[string]PullMark
-	// Asked is when it was opened, or first about to be while the answer is not known. Changed is the newest event of it; First and Pos are the places of its first
-	// and newest event in the log.
+	// Asked is when it was opened, or first about to be while the answer is not known. Changed is the time of its newest event;
+	// First and Pos are the places of its first and newest event in the log.
 	Asked, Changed time.Time
 	First, Pos     uint64
 }

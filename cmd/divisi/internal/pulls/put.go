@@ -44,7 +44,7 @@ func (p *Command) publish(ctx context.Context, t *publish.Target) error {
 	left := false
 	for i := range items {
 		done, err := p.put(ctx, t, out, &items[i])
-		if had := t.State.Pulls[items[i].Head]; err == nil && items[i].Waits != "" && (had == nil || had.Reason != items[i].Waits) {
+		if err == nil && items[i].Waits != "" {
 			err = waits(ctx, t, items[i].Item, items[i].Waits)
 		}
 		if err == nil {
@@ -66,6 +66,9 @@ func (p *Command) publish(ctx context.Context, t *publish.Target) error {
 
 // waits notes why an item was not published.
 func waits(ctx context.Context, t *publish.Target, it publish.Item, why string) error {
+	if had := t.State.Pulls[it.Head]; had != nil && had.Reason == why {
+		return nil
+	}
 	d := it.PullData
 	d.Reason = why
 	return t.Note(ctx, d)
