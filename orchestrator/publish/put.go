@@ -56,14 +56,18 @@ var (
 // openTries is how often a pull request is opened whose forge answers with an error after it may have written.
 const openTries = 3
 
-// Put makes the head branch and the pull request what they are to be. One that is merged or closed stays as it is.
+// Put makes the head branch and the pull request what they are to be. One that is merged or closed stays as it is; what has landed
+// since it was merged gets another one.
 func (p *Publisher) Put(ctx context.Context, it Item) error {
 	found, err := p.find(ctx, it.Head)
 	if err != nil {
 		return err
 	}
 	if found != nil && found.State != forge.Open {
-		return p.answer(ctx, it.Head, found)
+		if err := p.answer(ctx, it.Head, found); err != nil || p.Pulls()[it.Head].EndedWith(it.Commit) {
+			return err
+		}
+		found = nil // what has landed since gets another one
 	}
 	if found == nil {
 		if err := p.mayOpen(ctx, it); err != nil {
@@ -196,8 +200,8 @@ func (p *Publisher) answer(ctx context.Context, head string, found *forge.Pull) 
 	return p.Note(ctx, d)
 }
 
-// asked is the mark that labels and reviewers are there: people may remove them.
-const asked = "labels and reviewers"
+// asked is the mark that a pull request has its labels and reviewers: people may remove them.
+func asked(number int) string { return fmt.Sprintf("labels and reviewers of %d", number) }
 
 // edit brings title, body and base up to date, where no person has changed the text, and asks reviewers once.
 func (p *Publisher) edit(ctx context.Context, it Item, found *forge.Pull) error {
@@ -210,7 +214,7 @@ func (p *Publisher) edit(ctx context.Context, it Item, found *forge.Pull) error 
 		e.Base, change = &it.Base, true
 	}
 	wishes := slices.Concat(p.Labels, p.Reviewers)
-	asks := len(wishes) > 0 && !p.Pulls()[it.Head].Marked(asked)
+	asks := len(wishes) > 0 && !p.Pulls()[it.Head].Marked(asked(found.Number))
 	if asks {
 		e.Labels, e.Reviewers, change = p.Labels, p.Reviewers, true
 	}
@@ -223,7 +227,7 @@ func (p *Publisher) edit(ctx context.Context, it Item, found *forge.Pull) error 
 	d := run.PullData{Head: it.Head}
 	err := p.Forge.Edit(ctx, found.Number, e)
 	if asks && (err == nil || errors.Is(err, forge.ErrReviewer)) {
-		d.Mark = &run.PullMark{ID: asked, Did: "asked"}
+		d.Mark = &run.PullMark{ID: asked(found.Number), Did: "asked"}
 	}
 	if err != nil {
 		err = fmt.Errorf("change the pull request %s: %w", found.URL, err)

@@ -213,6 +213,36 @@ func TestWhatPeopleDidStays(t *testing.T) {
 	require.Len(t, w.forge.All(), 1)
 }
 
+// What has landed since a pull request was merged gets another one, also after a kill, and what was merged none.
+func TestWhatLandedSinceAMerge(t *testing.T) {
+	t.Parallel()
+	for at := 1; ; at++ {
+		w, n := newWorld(false), 0
+		require.NoError(t, w.publisher(t).Put(t.Context(), item("1")))
+		w.forge.Set(1, func(p *forge.Pull) { p.State, p.MergeSHA = forge.Merged, "m" })
+		require.NoError(t, w.publisher(t).Look(t.Context()))
+		require.NoError(t, w.publisher(t).Put(t.Context(), item("1")))
+		require.Len(t, w.forge.All(), 1)
+		w.between = func(string) error {
+			if n++; n == at {
+				panic(killed{})
+			}
+			return nil
+		}
+		dead, _ := w.put(t, item("2"))
+		w.between = func(string) error { return nil }
+		require.NoError(t, w.publisher(t).Put(t.Context(), item("2")))
+		all := w.forge.All()
+		require.Len(t, all, 2)
+		require.Equal(t, []string{"2", forge.Open}, []string{all[1].HeadSHA, all[1].State})
+		require.Equal(t, 2, w.publisher(t).Pulls()["divisi/r"].Number)
+		if !dead {
+			require.Greater(t, at, 10)
+			return
+		}
+	}
+}
+
 // Pull requests are opened at the pace that is asked for, also by the next process.
 func TestPace(t *testing.T) {
 	t.Parallel()

@@ -91,8 +91,10 @@ type Pull struct {
 	// Ours are the commits that may be moved away from on the head branch: those of the run, and Theirs, which are built on.
 	Ours            map[string]bool
 	State, MergeSHA string
-	Reason          string
-	Marks           map[string]PullMark
+	// Merged is the commit of the run that it was merged with.
+	Merged string
+	Reason string
+	Marks  map[string]PullMark
 	// Asked is when it was opened, or first about to be while the answer is not known. Changed is the time of its newest event;
 	// First and Pos are the places of its first and newest event in the log.
 	Asked, Changed time.Time
@@ -105,6 +107,11 @@ func (p *Pull) Opened() bool { return p.Number > 0 }
 // Over reports whether it is merged or closed; a nil one is not.
 func (p *Pull) Over() bool {
 	return p != nil && (p.State == PullStateMerged || p.State == PullStateClosed)
+}
+
+// EndedWith reports whether it was closed, or merged with a commit: with another one, what has landed since is still to be merged.
+func (p *Pull) EndedWith(commit string) bool {
+	return p.Over() && (p.State == PullStateClosed || commit == p.Merged || commit == p.HeadSHA)
 }
 
 // Marked reports whether a happening has been dealt with.
@@ -153,6 +160,9 @@ func (p *Pull) fold(d PullData, at time.Time, pos uint64) {
 	if p.Doing = d.Doing; d.Doing == PullOpen && p.Asked.IsZero() {
 		p.Asked = at
 	}
+	if d.State == PullStateMerged && p.State != PullStateMerged {
+		p.Merged = p.Commit
+	}
 	keep(&p.Remote, d.Remote)
 	keep(&p.Base, d.Base)
 	keep(&p.Tree, d.Tree)
@@ -171,7 +181,7 @@ func (p *Pull) fold(d PullData, at time.Time, pos uint64) {
 		p.Ours[commit] = true
 	}
 	if d.Number > 0 {
-		if !p.Opened() && !p.Asked.IsZero() {
+		if d.Number != p.Number && !p.Asked.IsZero() {
 			p.Asked = at // an hour of the forge begins when it has opened it
 		}
 		p.Number = d.Number

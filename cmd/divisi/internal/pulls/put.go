@@ -88,10 +88,10 @@ func (p *Command) ask(ctx context.Context, t *publish.Target, items []publish.Pl
 	open, proofs := 0, 0
 	for i := range items {
 		it, had := &items[i], t.State.Pulls[items[i].Head]
-		if it.Waits != "" || had.Over() {
+		if it.Waits != "" || had.EndedWith(it.Commit) {
 			continue
 		}
-		if had == nil || !had.Opened() {
+		if had == nil || !had.Opened() || had.Over() {
 			open++
 		}
 		if !it.Proven && !p.unproven {
@@ -142,7 +142,7 @@ func (p *Command) put(ctx context.Context, t *publish.Target, out *publish.Publi
 	if it.Waits != "" {
 		return false, nil
 	}
-	if !t.State.Pulls[it.Head].Over() {
+	if !t.State.Pulls[it.Head].EndedWith(it.Commit) {
 		if err := p.prove(ctx, t, it); err != nil || it.Waits != "" {
 			return false, err
 		}
