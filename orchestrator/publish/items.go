@@ -275,6 +275,9 @@ func (o Order) parts(ctx context.Context) ([]pull.Part, error) {
 
 // fill completes the part of a task.
 func (o Order) fill(ctx context.Context, p *pull.Part, t *run.Task, owner func(string) string) error {
+	if o.Per == PerRun {
+		return nil // nothing is grouped
+	}
 	if len(t.Task.Through)+len(t.Task.Mends) > 0 {
 		p.Set = "passage"
 	}

@@ -56,8 +56,8 @@ var (
 // openTries is how often a pull request is opened whose forge answers with an error after it may have written.
 const openTries = 3
 
-// Put makes the head branch and the pull request what they are to be. One that is merged or closed stays as it is; what has landed
-// since it was merged gets another one.
+// Put makes the head branch and the pull request what they are to be. One that is merged or closed stays as it is; what has
+// landed since it was merged gets another one.
 func (p *Publisher) Put(ctx context.Context, it Item) error {
 	found, err := p.find(ctx, it.Head)
 	if err != nil {

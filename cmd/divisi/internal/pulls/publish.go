@@ -99,8 +99,8 @@ func (p *Command) run(ctx context.Context, args []string, forge bool) (err error
 		return err
 	}
 	if t == nil && forge {
-		return usage.Errorf("no remote of the repository is at a known forge: nothing was pushed\n"+
-			"Put the commits on a branch: %s", p.Calls("divisi publish "+r.ID()+" --branch"))
+		return usage.Errorf("no remote of the repository is at a known forge, or the run cannot be read whole: "+
+			"nothing was pushed\nPut the commits on a branch: %s", p.Calls("divisi publish "+r.ID()+" --branch"))
 	}
 	if t == nil {
 		return p.local(ctx, r)
