@@ -144,7 +144,7 @@ func prepare(ctx context.Context, o *Options, as func(*Half) purpose) (*Half, er
 	if err := h.findCaches(o.Sample); err != nil {
 		return nil, err
 	}
-	if h.Notices = needs.Replaced(set); found.Place != "" && !o.Proposed {
+	if h.Notices = append(h.Notices, needs.Replaced(set)...); found.Place != "" && !o.Proposed {
 		h.Notices = append(h.Notices, found.Place)
 	}
 	if err := h.readPlan(o.Plan, o.Gates); err != nil {
@@ -165,13 +165,14 @@ func (h *Half) inspect(ctx context.Context, o *Options) error {
 
 // base is the base commit of the checkout that was inspected.
 func (h *Half) base(ctx context.Context, o *Options) (string, error) {
-	if o.Base == "" {
-		return h.Checkout.Head, nil
+	base := h.Checkout.Head
+	if o.Base != "" {
+		var err error
+		if base, err = h.Git.Resolve(ctx, h.Checkout, o.Base); err != nil {
+			return "", usage.Wrong("base %s: %v", o.Base, err)
+		}
 	}
-	base, err := h.Git.Resolve(ctx, h.Checkout, o.Base)
-	if err != nil {
-		return "", usage.Wrong("base %s: %v", o.Base, err)
-	}
+	h.Notices = append(h.Notices, h.behind(ctx, base)...)
 	return base, nil
 }
 
