@@ -67,3 +67,48 @@ func (g *Git) Behind(ctx context.Context, c *Checkout, commit string) (b Behind,
 	}
 	return b, nil
 }
+
+// Unrelated reports whether a commit of a checkout does not have another one in its history.
+func (g *Git) Unrelated(ctx context.Context, c *Checkout, had, now string) (is bool, err error) {
+	if err := checkIDs(had, now); err != nil {
+		return false, err
+	}
+	v, err := c.openView()
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	_, err = g.exec(ctx, call{dir: v.dir, args: []string{"merge-base", "--is-ancestor", had, now}})
+	if exitCode(err) == 1 {
+		return true, nil
+	}
+	return false, err
+}
+
+// Touched names the newest commits of a checkout that have changed a path since another one, each by its id and subject. Those of without are
+// left out.
+func (g *Git) Touched(
+	ctx context.Context, c *Checkout, since, head, path string, without map[string]bool, limit int,
+) (names []string, err error) {
+	if err := checkIDs(since, head); err != nil {
+		return nil, err
+	}
+	v, err := c.openView()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	out, err := g.exec(ctx, call{dir: v.dir, args: []string{
+		"log", "--no-decorate", "--no-color", "--format=%H %s", fmt.Sprintf("--max-count=%d", limit+len(without)), since + ".." + head, "--", path,
+	}})
+	if err != nil {
+		return nil, fmt.Errorf("list what has changed %s: %w", path, err)
+	}
+	for line := range strings.Lines(string(out)) {
+		id, subject, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !without[id] && len(names) < limit {
+			names = append(names, fmt.Sprintf("%.12s %s", id, subject))
+		}
+	}
+	return names, nil
+}

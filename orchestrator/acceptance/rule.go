@@ -129,7 +129,7 @@ const maxSiblings = 64
 
 // patchOf returns what the checks know of a task's newest patch before its files are read; nil for one that was decided about.
 func patchOf(agenda *run.Agenda, works run.Works, t *run.Task) *Patch {
-	if t.AcceptedDespiteDoubt() {
+	if t.AcceptedDespiteDoubt() || works.Carried(t) {
 		return nil
 	}
 	p := &Patch{
@@ -179,7 +179,7 @@ func accept(s *run.State, t *run.Task) []run.Action {
 	if t.Task.ChangeSet == "" && s.Proofs.Runs(p.Tree, gates, p.Base) > 1 {
 		return recovery.Failed(&s.Agenda, &s.Agents, t, recovery.Red(&s.Proofs, s.Proofs.Failed(p.Tree, gates, p.Base)))
 	}
-	if judge := s.Judge(t); judge != "" && (!t.AcceptedDespiteDoubt() || !hasVerdict(s.Works, t)) {
+	if judge := s.Judge(t); judge != "" && !s.Works.Carried(t) && (!t.AcceptedDespiteDoubt() || !hasVerdict(s.Works, t)) {
 		return []run.Action{judgeIt(t, judge)}
 	}
 	return acceptOrReview(&s.Spec, &s.Proofs, t)

@@ -95,6 +95,8 @@ type Options struct {
 	Sample    bool // the repository is one of many samples, which share build caches
 	// Trial runs setup and gates once on the base commit, in place of a goal or a plan, and ends: nothing is changed.
 	Trial bool
+	// Next has the run go on from what another one has landed, in place of Goal and Plan; Base is needed then.
+	Next *Succession
 	// Gates are those that the run has beside the project's, where that has none of their names. One of the project with the same
 	// command gets the name, and the format.
 	Gates []spec.Gate

@@ -288,6 +288,9 @@ func (h *Half) begin(ctx context.Context, o *Options) (r *client.Run, err error)
 	if m.Twin, err = h.unconfined(ctx, o.Twin); err != nil {
 		return nil, err
 	}
+	if o.Next != nil {
+		m.Moves, m.Onto = o.Next.Spec.Moves, h.Spec.Base
+	}
 	if o.Plan != nil {
 		if m.Plan, err = filepath.Abs(o.Plan.Name); err != nil {
 			return nil, fmt.Errorf("find the plan file: %w", err)
@@ -314,6 +317,9 @@ func (h *Half) begin(ctx context.Context, o *Options) (r *client.Run, err error)
 		return nil, err
 	}
 	h.Later(func() { h.Dir.Close(h.Bus) })
+	if err = h.keepCarried(ctx, o); err != nil {
+		return nil, err
+	}
 	return h.launch(ctx, run.NewState())
 }
 
@@ -376,7 +382,13 @@ func Start(ctx context.Context, o Options) (*client.Run, error) {
 	if o.Reprove > 0 && !o.Elsewhere {
 		return nil, usage.Wrong("reprove needs workers elsewhere: in one process there is no other worker")
 	}
-	h, err := prepare(ctx, &o, toBegin)
+	var h *Half
+	var err error
+	if o.Next != nil {
+		h, err = prepareNext(ctx, &o)
+	} else {
+		h, err = prepare(ctx, &o, toBegin)
+	}
 	if err != nil {
 		return nil, err
 	}

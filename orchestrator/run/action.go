@@ -263,6 +263,12 @@ func (w Works) ByPerson(t *Task) bool {
 	return a != nil && a.Given
 }
 
+// Carried reports whether the newest attempt of a task is a patch that has landed in another run.
+func (w Works) Carried(t *Task) bool {
+	a := w[t.Task.ID].At(t.Attempt)
+	return a != nil && a.Carried
+}
+
 // Lock is the write set of a task that no other may write meanwhile.
 type Lock struct {
 	Task  string

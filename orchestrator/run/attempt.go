@@ -262,15 +262,18 @@ func (w *Work) RoleAt(attempt int) string {
 	return w.Role
 }
 
-// applyGiven folds the patch of a person as the result of an attempt, which has just been dispatched.
+// applyGiven folds the patch of a person, or one of another run, as the result of an attempt, which has just been dispatched.
 func (s *State) applyGiven(e *contextscope.Event, t *Task, p *spec.Patch) {
 	a := s.Works.Attempt(t.Task.ID, t.Attempt)
-	a.Given = true
+	summary := "A person changed it by hand."
+	if a.Given = a.Role == spec.Person; !a.Given {
+		a.Carried, summary = true, "It landed in another run."
+	}
 	given := *e
 	given.Attempt = t.Attempt
 	s.applyResult(&given, a, spec.Result{
 		Task: t.Task.ID, Attempt: t.Attempt, Status: spec.StatusDone, Patch: p,
-		Handoff: spec.Handoff{Summary: "A person changed it by hand."},
+		Handoff: spec.Handoff{Summary: summary},
 	})
 }
 

@@ -291,6 +291,9 @@ func (s *State) applyPlan(e *contextscope.Event, d PlanData) {
 	if of, given := d.dropping(e); given.Given != nil {
 		s.applyTask(of, given)
 	}
+	if d.By == ByFile && len(s.Plans.All) == 1 {
+		s.carry(e, d)
+	}
 	if !d.ofPerson() {
 		s.Master.planned()
 	}

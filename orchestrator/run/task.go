@@ -182,8 +182,8 @@ type Attempt struct {
 	// task was cancelled.
 	Open          int
 	Stopped, Void bool
-	// Given is set where a person made its patch.
-	Given bool
+	// Given is set where a person made its patch, Carried where it is one that has landed in another run.
+	Given, Carried bool
 	// Lacks reports what the machine lacked when its newest delivery was interrupted; nil for nothing.
 	Lacks *wire.Nudge
 	// Delegates counts the tasks with a model that its newest turn asks for. Tokens is its limit where its task has a grant; 0

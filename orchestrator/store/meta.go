@@ -34,6 +34,9 @@ type Meta struct {
 	Plan string `json:"plan,omitempty"`
 	// Project is the absolute path of the project file that a person named; empty for none.
 	Project string `json:"project,omitempty"`
+	// Moves is the run whose landed work this one moves onto the commit Onto; both are empty for most.
+	Moves string `json:"moves,omitempty"`
+	Onto  string `json:"onto,omitempty"`
 	// Demo reports that the repository is the demo's.
 	Demo bool `json:"demo,omitempty"`
 	// Strict reports that the run continues only where commands can be fully confined.
