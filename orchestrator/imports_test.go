@@ -85,7 +85,7 @@ var arrows = []struct {
 	{"client", []string{"act", "attempt", "call", "conductor", "decision", "depot", "eventlog", "explain", "plan", "proof", "request", "run", "shard", "store", "view", "view/advice"}},
 	{"station", []string{"call", "depot", "eventlog", "fit", "needs", "plan", "run", "store"}},
 	{"conduct", []string{"act", "call", "client", "conductor", "depot", "eventlog", "fault", "needs", "plan", "run", "shard", "station", "store", "view"}},
-	{"rebase", []string{"client", "conduct", "run"}},
+	{"rebase", []string{"client", "conduct", "run", "store"}},
 	{"publish", []string{"act", "client", "evidence", "forge", "forge/credential", "forge/github", "forge/remote", "plan", "proof", "pull", "run", "view", "view/result"}},
 	{"host", []string{"act", "audit", "call", "client", "conduct", "conductor", "depot", "eventlog", "fault", "mirrors", "request", "run", "store", "redact"}},
 	{"door", []string{"act", "call", "client", "conduct", "dashboard", "depot", "host", "mcpserver", "view"}},

@@ -18,6 +18,7 @@ import (
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/run"
+	"divisi/orchestrator/store"
 )
 
 // Source is a run that has ended or was stopped, and a commit of its repository.
@@ -30,6 +31,7 @@ type Source struct {
 	Rewritten  bool
 	// repo has the objects of the checkout and what has landed.
 	repo  *git.Repo
+	dir   store.Dir
 	close []func() error
 }
 
@@ -47,7 +49,7 @@ func Open(ctx context.Context, r *client.Run, onto string) (s *Source, err error
 	if err != nil {
 		return nil, err
 	}
-	s = &Source{State: st, Onto: onto}
+	s = &Source{State: st, Onto: onto, dir: r.Dir}
 	switch {
 	case st.Damaged || len(st.Unread) > 0:
 		return nil, usage.Errorf("the log of run %s is damaged: what it has landed is not known", r.ID())

@@ -142,6 +142,9 @@ func after(order *run.Spec, works run.Works, t *run.Task, f spec.Fault) (choice 
 	if t.Task.InRound() && f.Class == wire.FaultGate {
 		return choice, "the next round has what is left: " + f.Message
 	}
+	if works.Carried(t) && t.Task.Attempts > 1 {
+		return t.Choice, "" // its role has not tried yet
+	}
 	role := order.Roles[t.Task.Role]
 	own, same := counts(t, f, min(t.Choice.At, len(role.Chain)))
 	used := fmt.Sprintf("failed %d of %d attempts", own, t.Task.Attempts)

@@ -56,12 +56,15 @@ Your checkout does not change. What has not been merged yet is taken out of the 
 }
 
 func (g *Globals) revert(ctx context.Context, id string, tasks []string, o nextFlags) error {
-	return g.next(ctx, id, o, func(s *rebase.Source) (conduct.Succession, error) { return s.Revert(ctx, tasks) })
+	return g.next(ctx, id, o, func(s *rebase.Source) (string, conduct.Succession, error) {
+		n, err := s.Revert(ctx, tasks)
+		return "", n, err
+	})
 }
 
-// next begins a run that goes on from what another one has landed.
+// next begins a run that goes on from what another one has landed, or continues the one that plan names.
 func (g *Globals) next(
-	ctx context.Context, id string, o nextFlags, plan func(*rebase.Source) (conduct.Succession, error),
+	ctx context.Context, id string, o nextFlags, plan func(*rebase.Source) (began string, n conduct.Succession, err error),
 ) (err error) {
 	if g.At.URL != "" {
 		return usage.Errorf("this begins a run on this machine: leave --on out")
@@ -70,10 +73,10 @@ func (g *Globals) next(
 	if err != nil {
 		return err
 	}
-	n, err := func() (n conduct.Succession, err error) {
+	began, n, err := func() (began string, n conduct.Succession, err error) {
 		s, err := rebase.Open(g.Log.WithContext(ctx), r, o.onto)
 		if err != nil {
-			return n, err
+			return "", n, err
 		}
 		defer func() { err = errors.Join(err, s.Close()) }()
 		o.Repo, o.Base = s.Checkout.Top, s.Base
@@ -81,6 +84,12 @@ func (g *Globals) next(
 	}()
 	if err = errors.Join(err, r.Close()); err != nil {
 		return err
+	}
+	if began != "" {
+		g.Aside("run " + began + " has begun this, and goes on")
+		more := resumeOptions{sandbox: o.sandbox, dashboard: o.dashboard}
+		more.Machine, more.AllowUnverified, more.AllowUnread = o.Machine, o.AllowUnverified, o.AllowUnread
+		return g.resume(ctx, []string{began}, more)
 	}
 	o.Next = &n
 	return g.Start(ctx, o.Flags)
