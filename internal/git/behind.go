@@ -85,8 +85,8 @@ func (g *Git) Unrelated(ctx context.Context, c *Checkout, had, now string) (is b
 	return false, err
 }
 
-// Touched names the newest commits of a checkout that have changed a path since another one, each by its id and subject. Those of without are
-// left out.
+// Touched names the newest commits of a checkout that have changed a path since another one, each by its id and subject, but for
+// those in without.
 func (g *Git) Touched(
 	ctx context.Context, c *Checkout, since, head, path string, without map[string]bool, limit int,
 ) (names []string, err error) {
@@ -99,7 +99,8 @@ func (g *Git) Touched(
 	}
 	defer func() { err = errors.Join(err, v.close()) }()
 	out, err := g.exec(ctx, call{dir: v.dir, args: []string{
-		"log", "--no-decorate", "--no-color", "--format=%H %s", fmt.Sprintf("--max-count=%d", limit+len(without)), since + ".." + head, "--", path,
+		"log", "--no-decorate", "--no-color", "--format=%H %s", fmt.Sprintf("--max-count=%d", limit+len(without)),
+		since + ".." + head, "--", path,
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("list what has changed %s: %w", path, err)

@@ -288,9 +288,7 @@ func (h *Half) begin(ctx context.Context, o *Options) (r *client.Run, err error)
 	if m.Twin, err = h.unconfined(ctx, o.Twin); err != nil {
 		return nil, err
 	}
-	if o.Next != nil {
-		m.Moves, m.Onto = o.Next.Spec.Moves, h.Spec.Base
-	}
+	m.Moves, m.Onto = o.moves(h.Spec.Base)
 	if o.Plan != nil {
 		if m.Plan, err = filepath.Abs(o.Plan.Name); err != nil {
 			return nil, fmt.Errorf("find the plan file: %w", err)

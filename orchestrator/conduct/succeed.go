@@ -62,6 +62,14 @@ func prepareNext(ctx context.Context, o *Options) (*Half, error) {
 	return h, errors.Join(h.workers().check(ctx), needs.Servers(&h.Spec))
 }
 
+// moves are the run that is moved onto a base, and that; both are empty for other runs.
+func (o *Options) moves(base string) (id, onto string) {
+	if o.Next == nil || o.Next.Spec.Moves == "" {
+		return "", ""
+	}
+	return o.Next.Spec.Moves, base
+}
+
 // keepCarried stores the packs of patches that another run has landed, before the log names them.
 func (h *Half) keepCarried(ctx context.Context, o *Options) error {
 	if o.Next == nil {

@@ -32,8 +32,8 @@ type move struct {
 	// touched are the files that the base has changed.
 	touched map[string]bool
 	next    conduct.Succession
-	// kept are the tasks with a patch, again those of the earlier run that are done again; there are the tasks whose work the base
-	// has, waits the templates that find what is left.
+	// kept are the tasks with a patch, again those of the earlier run that are done again; there are the tasks whose work the
+	// base has, waits the templates that find what is left.
 	kept, again, there, waits []string
 }
 
@@ -79,8 +79,8 @@ func (s *Source) Move(ctx context.Context) (n conduct.Succession, err error) {
 	return m.next, nil
 }
 
-// units are the landed commits in groups that share no file, each with its tasks, oldest first. What was taken out again is in one
-// with what took it out.
+// units are the landed commits in groups that share no file, each with its tasks, oldest first. What was taken out again is in
+// one with what took it out.
 func (s *Source) units(ctx context.Context) ([]unit, error) {
 	steps, err := s.steps(ctx)
 	if err != nil {
@@ -89,7 +89,8 @@ func (s *Source) units(ctx context.Context) ([]unit, error) {
 	var units []unit
 	for _, one := range steps {
 		if t := s.State.Tasks.ByID[one.tasks[0]]; len(t.Task.Through) > 0 {
-			return nil, usage.Errorf("run %s has a passage, which is not moved in parts: begin it again on %s", s.State.Spec.Run, s.Onto)
+			return nil, usage.Errorf("run %s has a passage, which is not moved in parts: begin it again on %s",
+				s.State.Spec.Run, s.Onto)
 		}
 		u := unit{steps: []step{one}, tasks: one.tasks, files: map[string]bool{}}
 		for _, file := range one.files {
@@ -155,13 +156,7 @@ func (m *move) isThere(ctx context.Context, u *unit) (bool, error) {
 // taskOf is the task of a unit: the one that it is, or a task for all of them, which has no next attempt.
 func (m *move) taskOf(u *unit, p *spec.Patch) spec.Task {
 	t := m.State.Tasks.ByID[u.tasks[0]].Task
-	id := "kept-" + t.ID
-	t = plain(t, id[:min(len(id), maxID)])
-	for _, had := range m.next.Plan.Tasks {
-		if had.ID == t.ID {
-			t.ID = fmt.Sprintf("kept-%d", len(m.next.Plan.Tasks)+1)
-		}
-	}
+	t = plain(t, m.keptID(t.ID))
 	t.DependsOn, t.Inputs = nil, nil
 	if len(u.tasks) > 1 {
 		t.Title, t.Attempts = text.Line("kept: "+text.Some(u.tasks, maxNamed)), 1
@@ -174,8 +169,18 @@ func (m *move) taskOf(u *unit, p *spec.Patch) spec.Task {
 	return t
 }
 
-// maxID bounds the id of a task.
-const maxID = 64
+// maxStem bounds what the id of a task that was kept has of the one before: an id has at most 64 bytes.
+const maxStem = 50
+
+// keptID is an id that no task has, for one that was kept, once or more.
+func (m *move) keptID(id string) string {
+	stem := "kept-" + strings.TrimPrefix(id[:min(len(id), maxStem)], "kept-")
+	out := stem
+	for n := 2; slices.Contains(m.kept, out); n++ {
+		out = fmt.Sprintf("%s-%d", stem, n)
+	}
+	return out
+}
 
 // plain is a task without what code alone sets.
 func plain(t spec.Task, id string) spec.Task {

@@ -21,6 +21,9 @@ import (
 	"divisi/orchestrator/store"
 )
 
+// Succession is the plan of a run that goes on from what another one has landed.
+type Succession = conduct.Succession
+
 // Source is a run that has ended or was stopped, and a commit of its repository.
 type Source struct {
 	State    *run.State

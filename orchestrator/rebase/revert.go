@@ -64,7 +64,8 @@ func (s *Source) Revert(ctx context.Context, tasks []string) (n conduct.Successi
 	n.Spec.Reverts = s.State.Spec.Run
 	n.Spec.Roles = maps.Clone(n.Spec.Roles)
 	n.Spec.Roles[roleRevert] = spec.Role{
-		Name: roleRevert, Description: "Takes landed changes out.", Executor: spec.ExecutorCommand, Command: []string{"true"}, Writes: true,
+		Name: roleRevert, Description: "Takes landed changes out.", Executor: spec.ExecutorCommand, Command: []string{"true"},
+		Writes: true,
 	}
 	n.Plan.Goal = text.Line(title)
 	begin(&n, spec.Task{
@@ -96,7 +97,9 @@ func (s *Source) chosen(tasks []string) (map[string]bool, error) {
 			on := slices.ContainsFunc(t.After, func(ref string) bool {
 				return slices.ContainsFunc(all.Members(ref), func(id string) bool { return chosen[id] })
 			})
-			set := all.Set(t) != nil && slices.ContainsFunc(all.Set(t).Members, func(m *run.Task) bool { return chosen[m.Task.ID] })
+			set := all.Set(t) != nil && slices.ContainsFunc(all.Set(t).Members, func(m *run.Task) bool {
+				return chosen[m.Task.ID]
+			})
 			if !chosen[t.Task.ID] && (on || set) {
 				chosen[t.Task.ID], grown = true, true
 			}

@@ -2,7 +2,7 @@ package run
 
 import "divisi/contextscope"
 
-// carry begins the tasks of a plan that have a patch of another run, in the event that adds them: no agent gets one of them before.
+// carry begins the tasks of a plan that have a patch of another run, in the event that adds them: no agent gets one before.
 func (s *State) carry(e *contextscope.Event, d PlanData) {
 	for i := range d.Tasks {
 		t := &d.Tasks[i]

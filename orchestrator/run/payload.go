@@ -212,7 +212,7 @@ type Spec struct {
 	Trial bool `json:"trial,omitempty"`
 	// Twin is a run that compares its final gates with the user's own shell.
 	Twin bool `json:"twin,omitempty"`
-	// Moves is the run whose landed work this one moves onto its base, Reverts the one whose work it takes out; empty for neither.
+	// Moves is the run whose landed work this one moves onto its base, Reverts the one whose work it takes out.
 	Moves   string `json:"moves,omitempty"`
 	Reverts string `json:"reverts,omitempty"`
 	// Carried are the patches with which tasks of the plan begin, by task: what another run has landed, as it is on this base.

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"divisi/cmd/divisi/internal/cli"
-	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/rebase"
 )
 
@@ -36,7 +35,7 @@ of the new run. Repeated after a kill, it goes on with the run that it has begun
 }
 
 func (g *Globals) rebase(ctx context.Context, id string, o nextFlags) error {
-	return g.next(ctx, id, o, func(s *rebase.Source) (began string, n conduct.Succession, err error) {
+	return g.next(ctx, id, o, func(s *rebase.Source) (began string, n rebase.Succession, err error) {
 		if began, err = s.Began(ctx); began == "" && err == nil {
 			n, err = s.Move(ctx)
 		}

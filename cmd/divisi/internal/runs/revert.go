@@ -9,7 +9,6 @@ import (
 	"divisi/cmd/divisi/internal/cli"
 	"divisi/internal/spec"
 	"divisi/internal/usage"
-	"divisi/orchestrator/conduct"
 	"divisi/orchestrator/rebase"
 )
 
@@ -56,7 +55,7 @@ Your checkout does not change. What has not been merged yet is taken out of the 
 }
 
 func (g *Globals) revert(ctx context.Context, id string, tasks []string, o nextFlags) error {
-	return g.next(ctx, id, o, func(s *rebase.Source) (string, conduct.Succession, error) {
+	return g.next(ctx, id, o, func(s *rebase.Source) (string, rebase.Succession, error) {
 		n, err := s.Revert(ctx, tasks)
 		return "", n, err
 	})
@@ -64,7 +63,7 @@ func (g *Globals) revert(ctx context.Context, id string, tasks []string, o nextF
 
 // next begins a run that goes on from what another one has landed, or continues the one that plan names.
 func (g *Globals) next(
-	ctx context.Context, id string, o nextFlags, plan func(*rebase.Source) (began string, n conduct.Succession, err error),
+	ctx context.Context, id string, o nextFlags, plan func(*rebase.Source) (began string, n rebase.Succession, err error),
 ) (err error) {
 	if g.At.URL != "" {
 		return usage.Errorf("this begins a run on this machine: leave --on out")
@@ -73,7 +72,7 @@ func (g *Globals) next(
 	if err != nil {
 		return err
 	}
-	began, n, err := func() (began string, n conduct.Succession, err error) {
+	began, n, err := func() (began string, n rebase.Succession, err error) {
 		s, err := rebase.Open(g.Log.WithContext(ctx), r, o.onto)
 		if err != nil {
 			return "", n, err
