@@ -56,6 +56,9 @@ func Open(ctx context.Context, r *client.Run, onto string) (s *Source, err error
 	switch {
 	case st.Damaged || len(st.Unread) > 0:
 		return nil, usage.Errorf("the log of run %s is damaged: what it has landed is not known", r.ID())
+	case r.Sent:
+		return nil, usage.Errorf("run %s was submitted from another machine, which has its repository: merge its branch there",
+			r.ID())
 	case !r.NotRunning():
 		return nil, usage.With(usage.Errorf("run %s is active: wait until it has ended", r.ID()), usage.Running, r.ID())
 	case st.Head == st.Spec.Base:
