@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"divisi/internal/git"
 	"divisi/internal/usage"
 	"divisi/orchestrator/client"
 	"divisi/orchestrator/run"
@@ -31,4 +32,22 @@ func (s *Source) Began(ctx context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// Moved reports whether a run has landed something, and the branch that it began on is at another commit than the run began with.
+func Moved(ctx context.Context, r *client.Run) (bool, error) {
+	st, err := r.Dir.Fold(ctx, r.At.Log().Bus, r.ID())
+	if err != nil || st.Head == st.Spec.Base || st.Spec.Branch == "" {
+		return false, err
+	}
+	g, err := git.New(ctx)
+	if err != nil {
+		return false, err
+	}
+	c, err := r.Dir.Inspect(ctx, g, st.Spec.Repo)
+	if err != nil {
+		return false, err
+	}
+	at, err := g.Resolve(ctx, c, "refs/heads/"+st.Spec.Branch)
+	return at != st.Spec.Base, err
 }

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -41,4 +42,24 @@ func (g *Globals) rebase(ctx context.Context, id string, o nextFlags) error {
 		}
 		return began, n, err
 	})
+}
+
+// hasMoved reports whether the branch that a run began on has another commit than the run began with, and the run has landed
+// something.
+func (g *Globals) hasMoved(ctx context.Context, id string) (moved bool, err error) {
+	r, err := g.Attach(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return rebase.Moved(g.Log.WithContext(ctx), r)
+}
+
+// again are the flags of a run that moves what this one has landed.
+func (o *Flags) again() nextFlags {
+	n := nextFlags{Flags: *o}
+	n.plan, n.project, n.roles, n.Base = "", "", nil, ""
+	n.Goal, n.Plan, n.Roles, n.Project, n.Gates = "", nil, nil, nil, nil
+	n.dashboard = ""
+	return n
 }

@@ -33,6 +33,8 @@ type Flags struct {
 	creds  string
 	// Landed is called for a run that has ended with everything proven.
 	Landed func(ctx context.Context, run string) error
+	// followBase moves what has landed onto what the branch has gained meanwhile.
+	followBase bool
 	// twin compares at the end with the user's own shell.
 	twin bool
 }
@@ -105,6 +107,8 @@ func (o *Flags) StartFlags(c *cobra.Command) {
 	f.BoolVar(&o.FreshBaseline, "fresh-baseline", false,
 		"run the gates on the base commit though an earlier run has kept their results")
 	f.BoolVar(&o.trust, "trust-repo", false, "allow the requests of the repository's files, in this run; see divisi trust --help")
+	f.BoolVar(&o.followBase, "follow-base", false, "when the run is done, move what landed onto the commits that the branch has "+
+		"gained meanwhile, as divisi rebase does, until there are none")
 	f.StringVar(&o.NATS, "nats", "", "use the NATS server or cluster at this URL instead of the built-in one")
 	f.StringVar(&o.creds, "creds", "", "file of NATS credentials for --nats")
 	f.BoolVar(&o.Elsewhere, "elsewhere", false, "leave tasks and gates to the workers of the server of --nats")
@@ -191,8 +195,20 @@ func (g *Globals) carryOut(ctx context.Context, o Flags) error {
 	if err != nil {
 		return err
 	}
-	if err := v.follow(ctx, r); err != nil || o.Landed == nil {
+	if err := v.follow(ctx, r); err != nil {
 		return err
+	}
+	if o.followBase {
+		moved, err := g.hasMoved(ctx, r.ID())
+		switch {
+		case err != nil:
+			return err
+		case moved:
+			return g.rebase(ctx, r.ID(), o.again())
+		}
+	}
+	if o.Landed == nil {
+		return nil
 	}
 	return o.Landed(ctx, r.ID())
 }
@@ -227,6 +243,9 @@ func (g *Globals) prepare(ctx context.Context, o *Flags) (*view, error) {
 	switch {
 	case o.creds != "" && o.NATS == "":
 		return nil, usage.Errorf("--creds is for the server of --nats")
+	case o.followBase && o.Next == nil && (o.Elsewhere || g.At.URL != "" || o.Record+o.Replay+o.Base != ""):
+		return nil, usage.Errorf("--follow-base is for a run of this machine on the commit of its branch: it goes with none of " +
+			"--elsewhere, --on, --base, --record and --replay")
 	case o.dryRun && o.plan == "" && o.Plan == nil:
 		return nil, usage.Errorf("--dry-run needs --plan: a goal is planned by a model")
 	case o.dryRun && o.Record+o.Replay != "":
