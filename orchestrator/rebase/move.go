@@ -122,7 +122,7 @@ func (m *move) carry(ctx context.Context, u *unit) error {
 		if stale {
 			break
 		}
-		left, conflicts, err := m.apply(ctx, m.draft, tree, one.commit.Parents[0], one.commit.ID)
+		left, conflicts, err := m.apply(ctx, m.draft, tree, one.commit.Parents[0], one.commit.Tree)
 		if err != nil {
 			return err
 		}

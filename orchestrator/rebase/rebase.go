@@ -154,7 +154,7 @@ func (s *Source) steps(ctx context.Context) (list []step, err error) {
 // hand signs commits that are not landed as they are.
 var hand = git.Ident{Name: "Divisi", Email: "divisi@localhost"}
 
-// apply merges the change from one commit to a tree onto another tree, and returns the tree of that, or the paths that conflict.
+// apply merges the change from a commit to a tree onto another tree, and returns the tree of that, or the paths that conflict.
 func (s *Source) apply(ctx context.Context, d *git.Draft, onto, from, to string) (tree string, conflicts []string, err error) {
 	commit := func(tree string) (string, error) {
 		return d.CommitTree(tree, []string{from}, "x", hand, hand, s.State.Spec.Created)
