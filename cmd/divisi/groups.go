@@ -43,7 +43,8 @@ func addGroups(root *cobra.Command, g *cli.Globals) {
 			acts.NewLine(a), acts.NewCancel(a),
 		}},
 		{"Repair", []*cobra.Command{
-			runs.NewResume(r), runs.NewRetry(r), acts.NewTake(a), runs.NewGive(r), runs.NewDrop(r), runs.NewRebase(r), runs.NewRevert(r),
+			runs.NewResume(r), runs.NewRetry(r), acts.NewTake(a), runs.NewGive(r), runs.NewDrop(r), runs.NewRebase(r),
+			runs.NewRevert(r),
 		}},
 		{manage, []*cobra.Command{
 			pulls.NewPublish(r), project.NewRoles(p), project.NewConfig(p), project.NewEnv(p), project.NewMemory(p),

@@ -221,7 +221,8 @@ func (m *Memory) Comments(ctx context.Context, number int) (list []Comment, err 
 func (m *Memory) Reply(ctx context.Context, number int, to Comment, body string) error {
 	return m.call(ctx, "reply", func() error {
 		m.comments[number] = append(m.comments[number], Comment{
-			ID: "own-" + strconv.Itoa(len(m.comments[number])), Thread: to.Thread, Author: "divisi", Own: true, Body: body, Created: m.Now(),
+			ID: "own-" + strconv.Itoa(len(m.comments[number])), Thread: to.Thread, Author: "divisi", Own: true, Body: body,
+			Created: m.Now(),
 		})
 		return nil
 	})

@@ -47,9 +47,10 @@ var shapes = map[contextscope.Kind]shape{
 		"tasks":      each(object("task attempt commit added deleted files", fields{"unverified": begun, "better": begun})),
 		"unverified": begun, "better": begun, "gone": each(masked), "receipts": each((*Redactor).receipt),
 	}),
-	contextscope.KindPull: object("head base below tasks tree commit from doing number url head_sha theirs state merge_sha", fields{
-		"mark": object("id did task", nil),
-	}),
+	contextscope.KindPull: object("head base below tasks tree commit from doing number url head_sha theirs state merge_sha",
+		fields{
+			"mark": object("id did task", nil),
+		}),
 	contextscope.KindUnreadable: object("kind lost", nil),
 }
 

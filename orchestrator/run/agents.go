@@ -54,7 +54,8 @@ type Day struct {
 
 func newAgents() Agents {
 	return Agents{
-		Works: Works{}, Queue: Queue{}, Later: map[string]time.Time{}, Spent: map[string]spec.Sum{}, Quotas: Quotas{}, Limits: Quotas{},
+		Works: Works{}, Queue: Queue{}, Later: map[string]time.Time{}, Spent: map[string]spec.Sum{}, Quotas: Quotas{},
+		Limits:   Quotas{},
 		Requests: Requests{ByID: map[string]*Request{}, Of: map[string][]*Request{}},
 		Messages: Messages{to: map[string][]*Message{}}, Decisions: Decisions{}, Unlike: map[string][]Unlike{},
 	}

@@ -109,7 +109,8 @@ func (p *Pull) Over() bool {
 	return p != nil && (p.State == PullStateMerged || p.State == PullStateClosed)
 }
 
-// EndedWith reports whether it was closed, or merged with a commit: with another one, what has landed since is still to be merged.
+// EndedWith reports whether it was closed, or merged with a commit: with another one, what has landed since is still to be
+// merged.
 func (p *Pull) EndedWith(commit string) bool {
 	return p.Over() && (p.State == PullStateClosed || commit == p.Merged || commit == p.HeadSHA)
 }

@@ -22,10 +22,13 @@ func TestALogTellsLimitsAndQuotas(t *testing.T) {
 	l.Dispatched("a", "generator", 1, "b")
 	later := time.Now().Add(time.Hour)
 	for _, what := range []string{spec.WaitLimit, spec.WaitQuota, spec.WaitOutage} {
-		l.Agent("a", 1, contextscope.KindProgress, wire.Progress{Wait: &spec.Wait{For: what, Model: "m", Account: "k", Until: later}})
+		l.Agent("a", 1, contextscope.KindProgress, wire.Progress{Wait: &spec.Wait{
+			For: what, Model: "m", Account: "k",
+			Until: later,
+		}})
 	}
 	var told []string
-	for _, w := range l.State.Told() {
+	for _, w := range l.Told() {
 		require.Equal(t, "k", w.Account)
 		told = append(told, w.For)
 	}

@@ -78,13 +78,16 @@ type judge struct{ verb, unless, add string }
 
 // judges are the tools that leave findings out without a word, or may change the files that they read.
 var judges = map[string][]judge{
-	"golangci-lint": {{"run", "--max-same-issues", "--max-issues-per-linter=0 --max-same-issues=0"}, {"run", "--fix", "--fix=false"}},
-	"biome":         {{"", "--max-diagnostics", "--max-diagnostics=none"}},
-	"ruff":          {{"check", "--fix", "--no-fix"}},
+	"golangci-lint": {{"run", "--max-same-issues", "--max-issues-per-linter=0 --max-same-issues=0"}, {
+		"run", "--fix",
+		"--fix=false",
+	}},
+	"biome": {{"", "--max-diagnostics", "--max-diagnostics=none"}},
+	"ruff":  {{"check", "--fix", "--no-fix"}},
 }
 
-// judging returns a command as it only judges, and finds all: another finding of a kind would not be seen, and a change would be in
-// the tree that is proven.
+// judging returns a command as it only judges, and finds all: another finding of a kind would not be seen, and a change would be
+// in the tree that is proven.
 func judging(args []string) []string {
 	for _, j := range judges[knownTool(args).name] {
 		if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, j.unless) }) {

@@ -1,8 +1,10 @@
-// Package githubtest is a GitHub in the process of a test, on loopback, with one repository: the REST and GraphQL calls that Divisi
-// makes, and a real repository behind git's own server. It refuses what it does not know, and has the limits of the real one.
+// Package githubtest is a GitHub in the process of a test, on loopback, with one repository: the REST and GraphQL calls that
+// Divisi makes, and a real repository behind git's own server. It refuses what it does not know, and has the limits of the real
+// one.
 package githubtest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -46,7 +48,8 @@ type Options struct {
 	Creations, Writes int
 	// CI makes the checks of a pushed commit; nil for none.
 	CI func(ref, sha string) []*Check
-	// Before and After see each call, such as "POST /pulls": a status is the answer, before it is done and when it is done; 0 is none.
+	// Before and After see each call, such as "POST /pulls": a status is the answer, before it is done and when it is done; 0
+	// is none.
 	Before, After func(call string) int
 }
 
@@ -144,7 +147,7 @@ func (h *Hub) Commit(branch, subject string, files map[string]string) string {
 			require.NoError(h.t, os.Remove(at))
 			continue
 		}
-		require.NoError(h.t, os.WriteFile(at, []byte(text), 0o644)) //nolint:gosec // a repository's file
+		require.NoError(h.t, os.WriteFile(at, []byte(text), 0o644))
 	}
 	h.git(work, "add", "-A")
 	h.git(work, "commit", "-q", "-m", subject)
@@ -160,10 +163,11 @@ func (h *Hub) git(dir string, args ...string) string {
 }
 
 func (*Hub) run(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
+	cmd := exec.CommandContext(context.Background(), "git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TERMINAL_PROMPT=0",
-		"GIT_AUTHOR_NAME=Person", "GIT_AUTHOR_EMAIL=person@localhost", "GIT_COMMITTER_NAME=Person", "GIT_COMMITTER_EMAIL=person@localhost")
+		"GIT_AUTHOR_NAME=Person", "GIT_AUTHOR_EMAIL=person@localhost", "GIT_COMMITTER_NAME=Person",
+		"GIT_COMMITTER_EMAIL=person@localhost")
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
 }

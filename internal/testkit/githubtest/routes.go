@@ -13,24 +13,31 @@ import (
 
 func (h *Hub) routes() map[string]handler {
 	return map[string]handler{
-		"GET ":                                       h.repository,
-		"GET /rules/branches/{branch...}":            h.rules,
-		"GET /pulls":                                 h.list,
-		"POST /pulls":                                h.open,
-		"GET /pulls/{n}":                             h.onPull(func(_ *call, p *Pull) (any, *fault) { return h.pull(p, true), nil }),
-		"PATCH /pulls/{n}":                           h.onPull(h.edit),
-		"POST /issues/{n}/labels":                    h.onPull(h.label),
-		"POST /pulls/{n}/requested_reviewers":        h.onPull(h.review),
-		"GET /issues/{n}/comments":                   h.comments("issue"),
-		"GET /pulls/{n}/comments":                    h.comments("line"),
-		"GET /pulls/{n}/reviews":                     h.comments("review"),
-		"POST /issues/{n}/comments":                  h.onPull(h.say),
-		"POST /pulls/{n}/comments/{id}/replies":      h.onPull(h.say),
-		"GET /collaborators/{user}/permission":       h.permission,
-		"GET /commits/{sha}/check-runs":              h.checkRuns,
-		"GET /commits/{sha}/status":                  h.statuses,
-		"GET /actions/runs":                          h.runs,
-		"GET /check-runs/{id}/annotations":           h.onCheck("id", func(_ *call, c *Check) (any, *fault) { return c.Annotations, nil }),
+		"GET ":                            h.repository,
+		"GET /rules/branches/{branch...}": h.rules,
+		"GET /pulls":                      h.list,
+		"POST /pulls":                     h.open,
+		"GET /pulls/{n}": h.onPull(func(_ *call, p *Pull) (any, *fault) {
+			return h.pull(p, true),
+				nil
+		}),
+		"PATCH /pulls/{n}":                      h.onPull(h.edit),
+		"POST /issues/{n}/labels":               h.onPull(h.label),
+		"POST /pulls/{n}/requested_reviewers":   h.onPull(h.review),
+		"GET /issues/{n}/comments":              h.comments("issue"),
+		"GET /pulls/{n}/comments":               h.comments("line"),
+		"GET /pulls/{n}/reviews":                h.comments("review"),
+		"POST /issues/{n}/comments":             h.onPull(h.say),
+		"POST /pulls/{n}/comments/{id}/replies": h.onPull(h.say),
+		"GET /collaborators/{user}/permission":  h.permission,
+		"GET /commits/{sha}/check-runs":         h.checkRuns,
+		"GET /commits/{sha}/status":             h.statuses,
+		"GET /actions/runs":                     h.runs,
+		"GET /check-runs/{id}/annotations": h.onCheck("id", func(_ *call, c *Check) (any,
+			*fault,
+		) {
+			return c.Annotations, nil
+		}),
 		"GET /actions/jobs/{id}/logs":                h.onCheck("id", h.jobLog),
 		"POST /actions/runs/{run}/rerun-failed-jobs": h.onCheck("run", h.rerun),
 		"POST /actions/runs/{run}/cancel":            h.onCheck("run", h.cancel),
@@ -48,8 +55,10 @@ func (h *Hub) repository(c *call) (any, *fault) {
 		c.header.Set("X-Oauth-Scopes", scopes)
 	}
 	return map[string]any{
-		"full_name": h.o.Owner + "/" + h.o.Name, "default_branch": h.o.Default, "html_url": "http://" + c.Host + "/" + h.o.Owner + "/" + h.o.Name,
-		"archived": h.o.Archived, "fork": h.o.Fork, "allow_auto_merge": h.o.AutoMerge, "permissions": map[string]bool{"push": c.as.Push},
+		"full_name": h.o.Owner + "/" + h.o.Name, "default_branch": h.o.Default,
+		"html_url": "http://" + c.Host + "/" + h.o.Owner + "/" + h.o.Name,
+		"archived": h.o.Archived, "fork": h.o.Fork, "allow_auto_merge": h.o.AutoMerge,
+		"permissions": map[string]bool{"push": c.as.Push},
 	}, nil
 }
 
@@ -66,7 +75,10 @@ func (h *Hub) rules(c *call) (any, *fault) {
 		for _, name := range h.o.Required {
 			checks = append(checks, map[string]string{"context": name})
 		}
-		rules = append(rules, map[string]any{"type": "required_status_checks", "parameters": map[string]any{"required_status_checks": checks}})
+		rules = append(rules, map[string]any{
+			"type":       "required_status_checks",
+			"parameters": map[string]any{"required_status_checks": checks},
+		})
 	}
 	return rules, nil
 }
@@ -93,8 +105,12 @@ func (h *Hub) pull(p *Pull, whole bool) map[string]any {
 	}
 	base := h.Head(p.Base)
 	out := map[string]any{
-		"number": p.Number, "node_id": fmt.Sprintf("PR_%d", p.Number), "html_url": fmt.Sprintf("http://hub/%s/%s/pull/%d", h.o.Owner, h.o.Name, p.Number),
-		"state": p.State, "title": p.Title, "body": p.Body, "draft": p.Draft, "user": map[string]string{"login": p.Author, "type": "User"},
+		"number": p.Number, "node_id": fmt.Sprintf("PR_%d", p.Number), "html_url": fmt.Sprintf("http://hub/%s/%s/pull/%d",
+			h.o.Owner, h.o.Name, p.Number),
+		"state": p.State, "title": p.Title, "body": p.Body, "draft": p.Draft, "user": map[string]string{
+			"login": p.Author,
+			"type":  "User",
+		},
 		"head": at(p.Head, sha), "base": at(p.Base, base), "updated_at": h.o.Now().UTC().Truncate(time.Hour).Format(time.RFC3339),
 	}
 	labels, people := []any{}, []any{}
@@ -140,14 +156,16 @@ func (h *Hub) open(c *call) (any, *fault) {
 	case in.Title == "" || head == "" || base == "" || h.o.Archived:
 		return nil, refuse(http.StatusUnprocessableEntity, "Validation Failed")
 	case slices.ContainsFunc(h.Pulls, func(p *Pull) bool { return p.State == "open" && p.Head == in.Head && p.Base == in.Base }):
-		return nil, refuse(http.StatusUnprocessableEntity, "Validation Failed: A pull request already exists for %s:%s.", h.o.Owner, in.Head)
+		return nil, refuse(http.StatusUnprocessableEntity, "Validation Failed: A pull request already exists for %s:%s.",
+			h.o.Owner, in.Head)
 	}
 	if _, err := h.run(h.Dir, "merge-base", "--is-ancestor", head, base); err == nil {
 		return nil, refuse(http.StatusUnprocessableEntity, "Validation Failed: No commits between %s and %s", in.Base, in.Head)
 	}
 	h.opened = append(h.opened, now)
 	p := &Pull{
-		Number: len(h.Pulls) + 1, Title: in.Title, Body: in.Body, Head: in.Head, Base: in.Base, Sha: head, Draft: in.Draft, State: "open",
+		Number: len(h.Pulls) + 1, Title: in.Title, Body: in.Body, Head: in.Head, Base: in.Base, Sha: head, Draft: in.Draft,
+		State:  "open",
 		Author: c.as.Login,
 	}
 	h.Pulls = append(h.Pulls, p)
@@ -243,9 +261,11 @@ func (h *Hub) comments(kind string) handler {
 func (m *Comment) told() map[string]any {
 	of := map[bool]string{false: "User", true: "Bot"}[m.Bot]
 	return map[string]any{
-		"id": m.ID, "user": map[string]string{"login": m.Author, "type": of}, "body": m.Body, "created_at": m.At, "submitted_at": m.At,
-		"html_url": fmt.Sprintf("http://hub/comment/%d", m.ID), "path": m.Path, "line": m.Line, "commit_id": m.SHA, "in_reply_to_id": m.To,
-		"state": m.State,
+		"id": m.ID, "user": map[string]string{"login": m.Author, "type": of}, "body": m.Body, "created_at": m.At,
+		"submitted_at": m.At,
+		"html_url":     fmt.Sprintf("http://hub/comment/%d", m.ID), "path": m.Path, "line": m.Line, "commit_id": m.SHA,
+		"in_reply_to_id": m.To,
+		"state":          m.State,
 	}
 }
 
@@ -289,7 +309,8 @@ func (h *Hub) checkRuns(c *call) (any, *fault) {
 			continue
 		}
 		told := map[string]any{
-			"id": k.ID, "name": k.Name, "head_sha": k.SHA, "status": k.State, "conclusion": nil, "html_url": "http://hub/check", "started_at": k.Started,
+			"id": k.ID, "name": k.Name, "head_sha": k.SHA, "status": k.State, "conclusion": nil,
+			"html_url": "http://hub/check", "started_at": k.Started,
 			"app": map[string]string{"slug": "github-actions"}, "check_suite": map[string]int64{"id": k.Suite},
 		}
 		if !k.running() {
@@ -304,7 +325,10 @@ func (h *Hub) statuses(c *call) (any, *fault) {
 	out := []any{}
 	for _, k := range h.Checks {
 		if k.SHA == c.PathValue("sha") && k.Status {
-			out = append(out, map[string]any{"id": k.ID, "context": k.Name, "state": k.State, "created_at": k.Started, "updated_at": k.Started})
+			out = append(out, map[string]any{
+				"id": k.ID, "context": k.Name, "state": k.State, "created_at": k.Started,
+				"updated_at": k.Started,
+			})
 		}
 	}
 	return map[string]any{"statuses": page(c, out)}, nil
@@ -315,7 +339,10 @@ func (h *Hub) runs(c *call) (any, *fault) {
 	for _, k := range h.Checks {
 		if k.SHA == c.URL.Query().Get("head_sha") && !k.Status && !seen[k.Run] {
 			seen[k.Run] = true
-			out = append(out, map[string]any{"id": k.Run, "name": k.Workflow, "run_attempt": k.Attempt, "check_suite_id": k.Suite})
+			out = append(out, map[string]any{
+				"id": k.Run, "name": k.Workflow, "run_attempt": k.Attempt,
+				"check_suite_id": k.Suite,
+			})
 		}
 	}
 	return map[string]any{"workflow_runs": page(c, out)}, nil
@@ -384,8 +411,11 @@ func (h *Hub) graph(c *call) (any, *fault) {
 	if bad := c.in(&in); bad != nil {
 		return nil, bad
 	}
-	refused := func(format string, args ...any) (any, *fault) {
-		return map[string]any{"data": nil, "errors": []any{map[string]string{"type": "UNPROCESSABLE", "message": fmt.Sprintf(format, args...)}}}, nil
+	refused := func(message string) (any, *fault) {
+		return map[string]any{"data": nil, "errors": []any{map[string]string{
+			"type":    "UNPROCESSABLE",
+			"message": message,
+		}}}, nil
 	}
 	n := number(strings.TrimPrefix(in.Variables.ID, "PR_"))
 	if n < 1 || int(n) > len(h.Pulls) {

@@ -51,7 +51,11 @@ func (h *Hub) serve(root string) http.Handler {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" "+at+path, h.answer(pattern, do))
 	}
-	mux.HandleFunc("GET /api/v3/user", h.answer("GET /user", func(c *call) (any, *fault) { return map[string]any{"login": c.as.Login}, nil }))
+	mux.HandleFunc("GET /api/v3/user", h.answer("GET /user", func(c *call) (any,
+		*fault,
+	) {
+		return map[string]any{"login": c.as.Login}, nil
+	}))
 	mux.HandleFunc("POST /api/graphql", h.answer("POST /graphql", h.graph))
 	mux.Handle(fmt.Sprintf("/%s/%s.git/", h.o.Owner, h.o.Name), h.gitServer(root))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -148,12 +152,15 @@ func (h *Hub) reply(w http.ResponseWriter, c *call, data any) {
 	}
 	body, raw := data.([]byte)
 	if !raw {
-		body, _ = json.Marshal(data)
+		var err error
+		if body, err = json.Marshal(data); err != nil {
+			h.t.Errorf("answer %s: %v", c.URL, err)
+		}
 	}
 	code := http.StatusOK
 	if c.Method == http.MethodGet {
 		tag := fmt.Sprintf(`"%x"`, sha256.Sum256(body))
-		w.Header().Set("Etag", tag)
+		w.Header().Set("ETag", tag)
 		if c.Header.Get("If-None-Match") == tag {
 			h.Do(func() { h.counts["304"]++ })
 			w.WriteHeader(http.StatusNotModified)
@@ -203,7 +210,7 @@ func (h *Hub) log(w http.ResponseWriter, r *http.Request) {
 
 // gitServer is git's own server, behind the rights of tokens. CI begins on what a push brings.
 func (h *Hub) gitServer(root string) http.Handler {
-	path, err := exec.Command("git", "--exec-path").Output()
+	path, err := exec.CommandContext(h.t.Context(), "git", "--exec-path").Output()
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func (h *Hub) ready(p *Pull) bool {
 }
 
 func (h *Hub) hook(name, script string) {
-	require.NoError(h.t, os.WriteFile(filepath.Join(h.Dir, "hooks", name), []byte(script), 0o755)) //nolint:gosec // a hook is a program
+	require.NoError(h.t, os.WriteFile(filepath.Join(h.Dir, "hooks", name), []byte(script), 0o755))
 }
 
 // Default is the default branch.

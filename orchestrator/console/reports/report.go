@@ -76,6 +76,19 @@ func (f fields) addf(is bool, word, format string, args ...any) {
 	}
 }
 
+// writeUnread tells what the gates of a run leave unread, what CI would run besides, and which gates are new.
+func writeUnread(f fields, r *view.Report) {
+	for _, u := range r.Told {
+		f.addf(true, "told", "no gate reads %s", u)
+	}
+	for _, line := range r.CI {
+		f.add("ci", line)
+	}
+	for _, g := range r.NewGates {
+		f.add("gate", g.String())
+	}
+}
+
 // writeReport prints a report for people.
 func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hint string) string) {
 	f, state := fields{w, 7, columns}, string(r.State)+text.Because(r.Reason)
@@ -104,15 +117,7 @@ func writeReport(w *strings.Builder, r *view.Report, columns int, calls func(hin
 	}
 	f.addf(r.Files > 0, "change", "%s, +%d -%d", text.Count(r.Files, "file"), r.Added, r.Deleted)
 	writeResult(f, r.Result)
-	for _, u := range r.Told {
-		f.addf(true, "told", "no gate reads %s", u)
-	}
-	for _, line := range r.CI {
-		f.add("ci", line)
-	}
-	for _, g := range r.NewGates {
-		f.add("gate", g.String())
-	}
+	writeUnread(f, r)
 	f.addf(r.GateRuns > 0, "gates", "%s; one patch at a time takes at least %d", text.Count(r.GateRuns, "run"), r.OneByOne)
 	if r.Reproof != nil {
 		f.add("reprove", r.Reproof.String())

@@ -131,7 +131,7 @@ func valid(c Credential) error {
 func (c Credential) Git() (args, env []string) {
 	const helper = `!f() { [ "$1" = get ] || return 0; while IFS= read -r l && [ -n "$l" ]; do case $l in ` +
 		`"host=$DIVISI_FORGE_HOST") h=1;; "protocol=$DIVISI_FORGE_SCHEME") p=1;; esac; done; ` +
-		`[ -n "$h$p" ] && [ "$h$p" = 11 ] && printf 'username=%s\npassword=%s\n' "$DIVISI_FORGE_USER" "$DIVISI_FORGE_TOKEN"; return 0; }; f`
+		`[ "$h$p" = 11 ] && printf 'username=%s\npassword=%s\n' "$DIVISI_FORGE_USER" "$DIVISI_FORGE_TOKEN"; return 0; }; f`
 	return []string{"-c", "credential.helper=", "-c", "credential.helper=" + helper, "-c", "credential.useHttpPath=false"},
 		[]string{
 			"DIVISI_FORGE_HOST=" + c.Host, "DIVISI_FORGE_SCHEME=" + c.Scheme, "DIVISI_FORGE_USER=" + c.User,
@@ -146,7 +146,8 @@ func Run(dir string, env []string) func(ctx context.Context, in string, command 
 		defer cancel()
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 		cmd.Dir, cmd.WaitDelay = dir, time.Second
-		cmd.Env = append(env[:len(env):len(env)], "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_CEILING_DIRECTORIES="+dir,
+		cmd.Env = append(env[:len(env):len(env)], "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=",
+			"GIT_CEILING_DIRECTORIES="+dir,
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.askPass", "GIT_CONFIG_VALUE_0=", "GH_PROMPT_DISABLED=1")
 		cmd.Stdin = strings.NewReader(in)
 		var out bytes.Buffer

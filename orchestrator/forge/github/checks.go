@@ -75,7 +75,8 @@ func (c *Client) Checks(ctx context.Context, sha string) ([]forge.Check, error) 
 	}
 	checks, err := web.Fold(ctx, c.web, c.path("%s/check-runs?filter=latest&per_page=100", at), func(p struct {
 		Runs []checkRun `json:"check_runs"`
-	}) (out []forge.Check) {
+	},
+	) (out []forge.Check) {
 		for _, r := range p.Runs {
 			out = append(out, r.told(runs[r.Suite.ID]))
 		}
@@ -86,7 +87,8 @@ func (c *Client) Checks(ctx context.Context, sha string) ([]forge.Check, error) 
 	}
 	peers, err := web.Fold(ctx, c.web, c.path("%s/status?per_page=100", at), func(p struct {
 		Statuses []status `json:"statuses"`
-	}) (out []forge.Check) {
+	},
+	) (out []forge.Check) {
 		for _, s := range p.Statuses {
 			out = append(out, s.told(sha))
 		}
@@ -105,7 +107,8 @@ func (c *Client) Checks(ctx context.Context, sha string) ([]forge.Check, error) 
 func (r *checkRun) told(run workflowRun) forge.Check {
 	out := forge.Check{
 		ID: strconv.FormatInt(r.ID, 10), Run: "suite/" + strconv.FormatInt(r.Suite.ID, 10), Name: r.Name,
-		Source: r.App.Slug, SHA: r.SHA, Reason: cmp.Or(r.Conclusion, r.Status), State: forge.Waiting, URL: r.URL, Started: r.Started, Ended: r.Ended,
+		Source: r.App.Slug, SHA: r.SHA, Reason: cmp.Or(r.Conclusion, r.Status), State: forge.Waiting, URL: r.URL,
+		Started: r.Started, Ended: r.Ended,
 	}
 	if r.Status == "completed" {
 		out.State = cmp.Or(states[r.Conclusion], forge.Broken)
@@ -131,7 +134,8 @@ func (s *status) told(sha string) forge.Check {
 func (c *Client) runs(ctx context.Context, sha string) (map[int64]workflowRun, error) {
 	list, err := web.Fold(ctx, c.web, c.path("/actions/runs?head_sha=%s&per_page=100", url.QueryEscape(sha)), func(p struct {
 		Runs []workflowRun `json:"workflow_runs"`
-	}) []workflowRun {
+	},
+	) []workflowRun {
 		return p.Runs
 	})
 	if err != nil && !errors.Is(err, forge.ErrNotFound) { // a server without Actions

@@ -79,7 +79,10 @@ func TestAPullRequestIsOpenedFoundAndChanged(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Nil(t, list[0].Conflict, "the forge computes it")
 	title, ready := "Other", false
-	err = c.Edit(t.Context(), p.Number, forge.Edit{Title: &title, Draft: &ready, Labels: []string{"l"}, Reviewers: []string{"eve", "ann"}})
+	err = c.Edit(t.Context(), p.Number, forge.Edit{
+		Title: &title, Draft: &ready, Labels: []string{"l"},
+		Reviewers: []string{"eve", "ann"},
+	})
 	require.ErrorIs(t, err, forge.ErrReviewer)
 	list, err = c.Pulls(t.Context(), "topic")
 	require.NoError(t, err)
@@ -123,8 +126,11 @@ func TestChecksAreRunsAndStatuses(t *testing.T) {
 	t.Parallel()
 	h, c, _ := hub(t, githubtest.Options{Required: []string{"build"}})
 	sha := h.Head("topic")
-	h.Report(sha, &githubtest.Check{Name: "build", Workflow: "ci", State: "failure", Log: "lots of text", Reports: map[string]string{"r.xml": "<x/>"},
-		Annotations: []map[string]any{{"path": "a.txt", "start_line": 3, "annotation_level": "failure", "message": "bad"}}},
+	h.Report(sha, &githubtest.Check{
+		Name: "build", Workflow: "ci", State: "failure", Log: "lots of text",
+		Reports:     map[string]string{"r.xml": "<x/>"},
+		Annotations: []map[string]any{{"path": "a.txt", "start_line": 3, "annotation_level": "failure", "message": "bad"}},
+	},
 		&githubtest.Check{Name: "lint", Workflow: "ci", State: "skipped"},
 		&githubtest.Check{Name: "slow", Workflow: "night", State: "in_progress"},
 		&githubtest.Check{Name: "new", Workflow: "night", State: "something_new"},

@@ -65,7 +65,8 @@ func (c *Client) reports(ctx context.Context, run string, limit int) (reports []
 			Name    string `json:"name"`
 			Expired bool   `json:"expired"`
 		} `json:"artifacts"`
-	}) (ids []int64) {
+	},
+	) (ids []int64) {
 		for _, a := range p.Artifacts {
 			if !a.Expired && reportName.MatchString(a.Name) {
 				ids = append(ids, a.ID)

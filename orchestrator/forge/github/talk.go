@@ -66,7 +66,8 @@ func (c *Client) Comments(ctx context.Context, number int) (out []forge.Comment,
 func (c *Client) comment(ctx context.Context, kind string, m *comment) (forge.Comment, error) {
 	id := strconv.FormatInt(m.ID, 10)
 	out := forge.Comment{
-		ID: kind + "/" + id, Author: m.User.Login, Bot: m.User.Type == "Bot", Body: m.Body, Path: m.Path, Line: m.Line, SHA: m.SHA,
+		ID: kind + "/" + id, Author: m.User.Login, Bot: m.User.Type == "Bot", Body: m.Body, Path: m.Path, Line: m.Line,
+		SHA:     m.SHA,
 		Created: m.Created, URL: m.URL,
 	}
 	if kind == inReview {
@@ -159,8 +160,8 @@ func (c *Client) Reply(ctx context.Context, number int, to forge.Comment, body s
 	return nil
 }
 
-// mayWorkflows reports whether a token may change the files of workflows. A classic token names its scopes; what another one may do
-// is said when it does it.
+// mayWorkflows reports whether a token may change the files of workflows. A classic token names its scopes; what another one may
+// do is said when it does it.
 func mayWorkflows(h http.Header) bool {
 	scopes, classic := h["X-Oauth-Scopes"]
 	if !classic {

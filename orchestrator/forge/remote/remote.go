@@ -36,10 +36,11 @@ var (
 	alias = map[string]string{"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com"}
 )
 
-// Parse reads the address of a remote. An address without a host, such as a directory, is no forge: its Kind is empty. kind is what
-// the person has said of the forge, "" for nothing.
+// Parse reads the address of a remote. An address without a host, such as a directory, is no forge: its Kind is empty. kind is
+// what the person has said of the forge, "" for nothing.
 func Parse(address, kind string) (Remote, error) {
-	r, path := Remote{Scheme: "https"}, ""
+	r := Remote{Scheme: "https"}
+	var path string
 	if m := scp.FindStringSubmatch(address); m != nil && !strings.Contains(address, "://") {
 		r.Host, path = m[1], m[2]
 	} else {
@@ -54,7 +55,8 @@ func Parse(address, kind string) (Remote, error) {
 			r.Host, r.HTTP = at.Host, true
 		case "http":
 			if !web.Private(at) {
-				return Remote{}, usage.Errorf("the remote is reached by http, where anyone on the way reads a token: use https or ssh")
+				return Remote{},
+					usage.Errorf("the remote is reached by http, where anyone on the way reads a token: use https or ssh")
 			}
 			r.Host, r.HTTP, r.Scheme = at.Host, true, "http"
 		default:

@@ -63,7 +63,8 @@ func (c *Client) limit(res *http.Response, said string) (until time.Time, limite
 	given := err == nil && after >= 0
 	spent := h.Get("X-Ratelimit-Remaining") == "0" || h.Get("Ratelimit-Remaining") == "0"
 	words := strings.ToLower(said)
-	named := strings.Contains(words, "rate limit") || strings.Contains(words, "submitted too quickly") || strings.Contains(words, "abuse")
+	named := strings.Contains(words, "rate limit") || strings.Contains(words,
+		"submitted too quickly") || strings.Contains(words, "abuse")
 	switch {
 	case res.StatusCode == http.StatusTooManyRequests:
 	case res.StatusCode == http.StatusForbidden && (given || spent || named):

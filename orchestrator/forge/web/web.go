@@ -1,5 +1,5 @@
-// Package web speaks to the HTTP interface of a forge: it keeps to what the forge says of its limits, asks again with the tag of an
-// answer that it has, and tells a write that may be done from one that is not.
+// Package web speaks to the HTTP interface of a forge: it keeps to what the forge says of its limits, asks again with the tag of
+// an answer that it has, and tells a write that may be done from one that is not.
 package web
 
 import (
@@ -117,8 +117,8 @@ func (c *Client) Bytes(ctx context.Context, path string, limit int) ([]byte, err
 	return body, err
 }
 
-// Write sends in to a path and reads the answer into out; both may be nil. It is not repeated, but where a limit refused it. Where it
-// may be done although it failed, the error is forge.ErrUncertain.
+// Write sends in to a path and reads the answer into out; both may be nil. It is not repeated, but where a limit refused it.
+// Where it may be done although it failed, the error is forge.ErrUncertain.
 func (c *Client) Write(ctx context.Context, method, path string, in, out any) error {
 	data, err := json.Marshal(in)
 	if err != nil {
@@ -191,7 +191,7 @@ func (c *Client) read(ctx context.Context, path string) (a answer, err error) {
 		if err != nil {
 			return fmt.Errorf("GET %s: %w", path, err)
 		}
-		a = answer{res.Header.Get("Etag"), res.Header, body}
+		a = answer{res.Header.Get("ETag"), res.Header, body}
 		c.keep(path, a)
 		return nil
 	})
