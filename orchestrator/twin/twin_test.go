@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,9 +39,16 @@ func TestClearEndsWhatAKilledComparisonLeft(t *testing.T) {
 	state := t.TempDir()
 	begin := func(id string) *exec.Cmd {
 		require.NoError(t, os.MkdirAll(filepath.Join(state, "twins", id), 0o700))
-		cmd := exec.Command("sleep", "1000")
+		cmd := exec.Command("sh", "-c", "echo began; read -r end")
 		cmd.Env = append(os.Environ(), sandbox.RunVar+"="+id, sandbox.WorkerVar+"="+services)
+		_, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
+		// The kernel shows the environment of a process a moment after its program was started.
+		_, err = io.ReadFull(out, make([]byte, len("began\n")))
+		require.NoError(t, err)
 		return cmd
 	}
 	lives, killed := begin("TWINALIVE"), begin("TWINDEAD")
