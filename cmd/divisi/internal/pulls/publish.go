@@ -60,7 +60,7 @@ are named: exit code 1.` +
 	f.StringVar(&p.repo, "repo", "", "with --on: the repository that gets the branch (default the current directory)")
 	f.BoolVar(&p.branch, "branch", false, "put the commits on a branch of your repository alone")
 	f.StringVar(&p.wanted.Remote, "remote", "", "the remote whose repository gets the pull requests")
-	f.StringVar(&p.wanted.Forge, "forge", "", "the kind of its forge, where its address does not tell: github or gitlab")
+	f.StringVar(&p.wanted.Forge, "forge", "", "the kind of its forge, where its address does not tell: github")
 	f.StringVar(&p.wanted.Base, "base", "", "the branch to merge into (default the one of the run, else the default branch)")
 	f.StringVar(&p.per, "per", "", "a pull request for each "+strings.Join(publish.Groupings, ", ")+"; each is proven by itself")
 	f.BoolVar(&p.draft, "draft", false, "open drafts")
