@@ -1,6 +1,7 @@
 package githubtest
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -210,7 +211,7 @@ func (h *Hub) log(w http.ResponseWriter, r *http.Request) {
 
 // gitServer is git's own server, behind the rights of tokens. CI begins on what a push brings.
 func (h *Hub) gitServer(root string) http.Handler {
-	path, err := exec.CommandContext(h.t.Context(), "git", "--exec-path").Output()
+	path, err := exec.CommandContext(context.Background(), "git", "--exec-path").Output()
 	if err != nil {
 		h.t.Fatal(err)
 	}

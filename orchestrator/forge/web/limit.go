@@ -22,6 +22,9 @@ func (e *limitError) Unwrap() error { return nil }
 func (c *Client) refused(method, path string, res *http.Response) error {
 	data, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10)) // what came of a refusal is enough
 	err := &StatusError{method, path, res.StatusCode, message(data)}
+	if res.StatusCode < http.StatusBadRequest { // writes follow none
+		err.Message = "the repository has moved to another address: change that of the remote"
+	}
 	until, limited := c.limit(res, err.Message)
 	if !limited {
 		return err

@@ -157,7 +157,7 @@ func (c *Client) write(ctx context.Context, method, path string, data []byte) ([
 		return nil, fmt.Errorf("%s %s: %w: %w", method, path, forge.ErrUncertain, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode >= http.StatusBadRequest {
+	if res.StatusCode >= http.StatusMultipleChoices {
 		err := c.refused(method, path, res)
 		if res.StatusCode >= http.StatusInternalServerError {
 			return nil, fmt.Errorf("%w: %w", forge.ErrUncertain, err)
