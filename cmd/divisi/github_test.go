@@ -15,7 +15,7 @@ import (
 	"divisi/internal/testkit/githubtest"
 )
 
-// scripted is a script as what a fake asks of a test.
+// scripted lets a script stand for the test of a fake.
 type scripted struct {
 	testing.TB
 
@@ -223,7 +223,7 @@ func (h *scriptHub) kills(ts *testscript.TestScript, args []string) {
 	ts.Check(os.RemoveAll(kept))
 }
 
-// told is what the forge has.
+// told lists the pull requests of the forge.
 func (h *scriptHub) told() string {
 	var b strings.Builder
 	h.Do(func() {

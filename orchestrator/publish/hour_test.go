@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,25 +14,6 @@ import (
 	"divisi/orchestrator/pull"
 	"divisi/orchestrator/run"
 )
-
-// hours is a time that waiting advances.
-type hours struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (h *hours) Now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
-}
-
-func (h *hours) Wait(ctx context.Context, d time.Duration) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = h.now.Add(max(d, 0))
-	return ctx.Err()
-}
 
 // bare are the branches of the repository of a hub.
 type bare struct{ *githubtest.Hub }
@@ -50,7 +30,7 @@ func (b bare) Push(ctx context.Context, branch, commit, _ string) error {
 func TestSlowTwoHundredAtTwentyAnHour(t *testing.T) {
 	t.Parallel()
 	const secret, many = "ghp_0123456789secret", 200
-	clock := &hours{now: time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC)}
+	clock := githubtest.NewClock(time.Date(2026, 11, 1, 9, 0, 0, 0, time.UTC))
 	h := githubtest.New(t, githubtest.Options{
 		Owner: "acme", Name: "shop", Now: clock.Now, Creations: 20,
 		Tokens: map[string]githubtest.Token{secret: {Login: "bot", Push: true}},

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Foreign text steers no CI, calls nobody, closes nothing, and does not end the block that it is in.
+// Foreign text steers no CI, mentions no account, closes no issue, and does not end its block.
 func TestForeignTextIsQuiet(t *testing.T) {
 	t.Parallel()
 	for foreign, want := range map[string]string{

@@ -1,7 +1,6 @@
 package github_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,31 +15,12 @@ import (
 	"divisi/orchestrator/forge/github"
 )
 
-// clock is a time that a wait advances.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Wait(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(max(d, 0))
-	return ctx.Err()
-}
-
 const secret = "ghp_0123456789secret"
 
 // hub is a hub with two branches, and a client of it.
-func hub(t *testing.T, o githubtest.Options) (*githubtest.Hub, *github.Client, *clock) {
+func hub(t *testing.T, o githubtest.Options) (*githubtest.Hub, *github.Client, *githubtest.Clock) {
 	t.Helper()
-	at := &clock{now: time.Unix(1_800_000_000, 0)}
+	at := githubtest.NewClock(time.Unix(1_800_000_000, 0))
 	o.Owner, o.Name, o.Now = "acme", "shop", at.Now
 	if o.Tokens == nil {
 		o.Tokens = map[string]githubtest.Token{secret: {Login: "bot", Push: true}}

@@ -1,48 +1,28 @@
 package web_test
 
 import (
-	"context"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"divisi/internal/testkit/githubtest"
 	"divisi/orchestrator/forge"
 	"divisi/orchestrator/forge/web"
 )
 
-// clock is a time that a wait advances.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Wait(ctx context.Context, d time.Duration) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(max(d, 0))
-	return ctx.Err()
-}
-
-func client(t *testing.T, h http.HandlerFunc) (*web.Client, *clock) {
+func client(t *testing.T, h http.HandlerFunc) (*web.Client, *githubtest.Clock) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	base, err := url.Parse(s.URL + "/api")
 	require.NoError(t, err)
-	at := &clock{now: time.Unix(1_800_000_000, 0)}
+	at := githubtest.NewClock(time.Unix(1_800_000_000, 0))
 	return &web.Client{
 		Base: base, HTTP: web.HTTP(), Clock: at, Authorize: func(r *http.Request) {
 			r.Header.Set("Authorization",
