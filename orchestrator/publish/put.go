@@ -179,7 +179,7 @@ func (p *Publisher) open(ctx context.Context, it Item) (*forge.Pull, error) {
 		switch {
 		case again != nil:
 			return nil, errors.Join(err, again)
-		case found != nil:
+		case found != nil && found.State == forge.Open: // one that has ended is an older one
 			return found, nil
 		case try == openTries || !errors.Is(err, forge.ErrUncertain):
 			return nil, fmt.Errorf("open a pull request from %s: %w", it.Head, err)

@@ -243,6 +243,27 @@ func TestWhatLandedSinceAMerge(t *testing.T) {
 	}
 }
 
+// A merged pull request is no answer to the opening of the next one: what the forge refuses is not published.
+func TestARefusalAfterAMerge(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []error{forge.ErrForbidden, forge.ErrUncertain} {
+		w := newWorld(false)
+		require.NoError(t, w.publisher(t).Put(t.Context(), item("1")))
+		w.forge.Set(1, func(p *forge.Pull) { p.State, p.MergeSHA = forge.Merged, "m" })
+		w.between = func(call string) error {
+			if call == "before open" {
+				return refusal
+			}
+			return nil
+		}
+		require.ErrorIs(t, w.publisher(t).Put(t.Context(), item("2")), refusal)
+		require.False(t, w.publisher(t).Pulls()["divisi/r"].EndedWith("2"))
+		w.between = func(string) error { return nil }
+		require.NoError(t, w.publisher(t).Put(t.Context(), item("2")))
+		require.Len(t, w.forge.All(), 2)
+	}
+}
+
 // Pull requests are opened at the pace that is asked for, also by the next process.
 func TestPace(t *testing.T) {
 	t.Parallel()

@@ -89,7 +89,9 @@ type Pull struct {
 	URL     string
 	HeadSHA string
 	// Ours are the commits that may be moved away from on the head branch: those of the run, and Theirs, which are built on.
-	Ours            map[string]bool
+	Ours map[string]bool
+	// made are those of Ours that the run has made.
+	made            map[string]bool
 	State, MergeSHA string
 	// Merged is the commit of the run that it was merged with.
 	Merged string
@@ -112,7 +114,7 @@ func (p *Pull) Over() bool {
 // EndedWith reports whether it was closed, or merged with a commit: with another one, what has landed since is still to be
 // merged.
 func (p *Pull) EndedWith(commit string) bool {
-	return p.Over() && (p.State == PullStateClosed || commit == p.Merged || commit == p.HeadSHA)
+	return p.Over() && (p.State == PullStateClosed || commit == p.Merged)
 }
 
 // Marked reports whether a happening has been dealt with.
@@ -146,7 +148,7 @@ func (p Pulls) Of(task string) (of *Pull) {
 func (s *State) applyPull(e *contextscope.Event, d PullData) {
 	p := s.Pulls[d.Head]
 	if p == nil {
-		p = &Pull{Head: d.Head, First: e.Pos, Ours: map[string]bool{}, Marks: map[string]PullMark{}}
+		p = &Pull{Head: d.Head, First: e.Pos, Ours: map[string]bool{}, made: map[string]bool{}, Marks: map[string]PullMark{}}
 		s.Pulls[d.Head] = p
 	}
 	p.fold(d, e.Time, e.Pos)
@@ -162,7 +164,7 @@ func (p *Pull) fold(d PullData, at time.Time, pos uint64) {
 		p.Asked = at
 	}
 	if d.State == PullStateMerged && p.State != PullStateMerged {
-		p.Merged = p.Commit
+		p.Merged = p.mergedWith(d.HeadSHA)
 	}
 	keep(&p.Remote, d.Remote)
 	keep(&p.Base, d.Base)
@@ -176,7 +178,7 @@ func (p *Pull) fold(d PullData, at time.Time, pos uint64) {
 		p.Tasks, p.Below = d.Tasks, d.Below
 	}
 	if d.Commit != "" {
-		p.Commit, p.Unproven, p.Ours[d.Commit] = d.Commit, d.Unproven, true
+		p.Commit, p.Unproven, p.Ours[d.Commit], p.made[d.Commit] = d.Commit, d.Unproven, true, true
 	}
 	for _, commit := range d.Theirs {
 		p.Ours[commit] = true
@@ -190,6 +192,17 @@ func (p *Pull) fold(d PullData, at time.Time, pos uint64) {
 	if d.State != "" || d.Reason != "" {
 		p.Reason = d.Reason
 	}
+}
+
+// mergedWith is the commit of the run that was merged, where the forge names the head of the merged branch: a commit that the log
+// only announces may not have been pushed. One of a person is on top of what the run has pushed.
+func (p *Pull) mergedWith(head string) string {
+	for _, commit := range []string{head, p.HeadSHA} {
+		if p.made[commit] {
+			return commit
+		}
+	}
+	return p.Commit
 }
 
 func keep(at *string, to string) {

@@ -10,6 +10,38 @@ import (
 	"divisi/contextscope"
 )
 
+// What is merged is what the forge says of the head branch: a commit that was announced and not pushed is still to be merged.
+// What a
+// person pushed on top of it has it.
+func TestWhatAPullRequestWasMergedWith(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]struct {
+		newest, head, merged string
+	}{
+		"pushed":            {"c1", "c1", "c1"},
+		"announced":         {"c2", "c1", "c1"},
+		"not known yet":     {"c2", "c2", "c2"},
+		"a person's on top": {"c1", "p1", "c1"},
+		"no head told":      {"c1", "", "c1"},
+	} {
+		s := NewState()
+		for _, d := range []PullData{
+			{Head: "h", Commit: "c1", Doing: PullPush},
+			{Head: "h", HeadSHA: "c1"},
+			{Head: "h", Number: 1, State: PullStateOpen},
+			{Head: "h", Theirs: []string{"p1"}},
+			{Head: "h", Commit: of.newest, Doing: PullPush},
+			{Head: "h", HeadSHA: of.head, State: PullStateMerged},
+		} {
+			data, err := json.Marshal(d)
+			require.NoError(t, err)
+			require.NoError(t, s.Apply(&contextscope.Event{Pos: s.Pos + 1, Kind: contextscope.KindPull, Data: data}))
+		}
+		require.True(t, s.Pulls["h"].EndedWith(of.merged), name)
+		require.Equal(t, of.newest == of.merged, s.Pulls["h"].EndedWith(of.newest), name)
+	}
+}
+
 // A write is noted before it begins, and its answer ends it; what is not set stays.
 func TestPullsAreFoldedFromTheirEvents(t *testing.T) {
 	t.Parallel()
