@@ -120,6 +120,11 @@ func (t *Target) choose(ctx context.Context) (bool, error) {
 		return false, usage.Errorf("%s has no remote %q; it has: %s", t.Checkout.Top, t.wanted.Remote,
 			cmp.Or(strings.Join(slices.Sorted(maps.Keys(urls)), ", "), "none"))
 	}
+	if kind := t.wanted.Forge; kind != "" && kind != remote.GitHub {
+		return false,
+			usage.Errorf("unknown kind of forge %q: pull requests are opened at github; publish the branch alone with --branch",
+				kind)
+	}
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(urls)) {
 		if t.wanted.Remote != "" && name != t.wanted.Remote {
@@ -129,7 +134,7 @@ func (t *Target) choose(ctx context.Context) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if at.Kind != "" {
+		if at.Kind == remote.GitHub {
 			found, t.Name, t.At, t.To.URL = append(found, name), name, at, address(urls[name], at)
 		}
 	}
@@ -151,17 +156,11 @@ func address(url string, at remote.Remote) string {
 func (t *Target) open(ctx context.Context) (err error) {
 	finder := credential.Finder{Env: os.Getenv, Run: credential.Run(os.TempDir(), os.Environ())}
 	if t.Token, err = finder.Find(ctx, t.At); err != nil {
-		return err
+		return fmt.Errorf("%w\nOr publish the branch alone, with --branch", err)
 	}
-	switch t.At.Kind {
-	case remote.GitHub:
-		t.Forge, err = github.New(github.Options{
-			API: t.At.API(), Owner: t.At.Owner, Name: t.At.Name, Token: t.Token.Secret, Silent: t.Token.Silent,
-		})
-	default:
-		err = usage.Errorf("pull requests at a forge of the kind %s are not supported: publish the branch alone", t.At.Kind)
-	}
-	if err != nil {
+	if t.Forge, err = github.New(github.Options{
+		API: t.At.API(), Owner: t.At.Owner, Name: t.At.Name, Token: t.Token.Secret, Silent: t.Token.Silent,
+	}); err != nil {
 		return err
 	}
 	if t.At.HTTP {
@@ -235,10 +234,7 @@ func (t *Target) findBase(ctx context.Context) (err error) {
 const workflows = ".github/workflows/"
 
 // Permissions are what the credential needs, in the words of the forge.
-func (t *Target) Permissions(ci bool) string {
-	if t.At.Kind == remote.GitLab {
-		return "api"
-	}
+func (*Target) Permissions(ci bool) string {
 	list := "contents: write, pull requests: write"
 	if ci {
 		list += ", workflows: write"
