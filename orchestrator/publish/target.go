@@ -122,7 +122,7 @@ func (t *Target) choose(ctx context.Context) (bool, error) {
 	}
 	if kind := t.wanted.Forge; kind != "" && kind != remote.GitHub {
 		return false,
-			usage.Errorf("unknown kind of forge %q: pull requests are opened at github; publish the branch alone with --branch",
+			usage.Errorf("unknown kind of forge %q: pull requests are opened at github; publish the branch alone",
 				kind)
 	}
 	var found []string
@@ -156,7 +156,7 @@ func address(url string, at remote.Remote) string {
 func (t *Target) open(ctx context.Context) (err error) {
 	finder := credential.Finder{Env: os.Getenv, Run: credential.Run(os.TempDir(), os.Environ())}
 	if t.Token, err = finder.Find(ctx, t.At); err != nil {
-		return fmt.Errorf("%w\nOr publish the branch alone, with --branch", err)
+		return fmt.Errorf("%w\nOr publish the branch alone", err)
 	}
 	if t.Forge, err = github.New(github.Options{
 		API: t.At.API(), Owner: t.At.Owner, Name: t.At.Name, Token: t.Token.Secret, Silent: t.Token.Silent,
