@@ -179,7 +179,8 @@ func sweep(id string) error {
 
 // Clear removes the directories of twins whose process was killed, with what they left running, such as services.
 func Clear(state string) error {
-	if err := sandbox.DropCaches(filepath.Join(state, "twins"), time.Now(), func(dir string) error {
+	anyAge := time.Now().Add(time.Hour) // also one whose lock is made by the question for it
+	if err := sandbox.DropCaches(filepath.Join(state, "twins"), anyAge, func(dir string) error {
 		return errors.Join(sweep(filepath.Base(dir)), workspace.Remove(dir))
 	}); err != nil {
 		return fmt.Errorf("remove what a killed comparison left: %w", err)
